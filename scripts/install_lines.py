@@ -48,7 +48,7 @@ IN_CLONE: Final = re.compile(r"uv run (--no-dev( --(extra|with) \S+)* python|pyt
 """A command of a file of the repository: a reader needs the clone for it before and after."""
 
 COMMAND: Final = re.compile(
-    r"\b(uv (run|add|sync|tool|pip)|uvx|pipx?)\b[^\n`#&|;]*?(\bullage\b|examples/|main.py)"
+    r"\b(uv (run|add|sync|(tool|pip) install)|uvx|pipx? install)\b[^\n`#&|;]*?(\bullage\b|examples/|main.py)"
 )
 """What starts like a command that installs or starts Ullage."""
 

@@ -1,6 +1,6 @@
 """Checks that a tag, the versions and the changelog agree, and writes the release notes (RELEASING.md).
 
-uv run python -m scripts.release v0.2.0 --notes notes.md
+uv run python -m scripts.release v0.2.0 --notes notes.md [--address https://HOST/OWNER/NAME/blob/v0.2.0]
 """
 
 import argparse
@@ -14,14 +14,19 @@ from scripts.repository import ROOT
 
 CITATION = "CITATION.cff"
 CHANGELOG = "CHANGELOG.md"
+FILE_LINK = re.compile(r"\]\((?=[\w/.-]+\.md)")
+"""The beginning of a link to a file of the repository, which leads nowhere from a release's page."""
+PINNED = re.compile(r'"ullage[^"]*==([^"]+)"')
+"""The version of another distribution that one of ours needs: all are released together."""
 
 
 def versions(root: Path = ROOT) -> dict[str, str]:
-    """The version that each file names, by the file."""
+    """The version that each file names, by the file; all of them where they differ."""
     found = {}
     for path in sorted(root.glob("packages/*/pyproject.toml")):
-        project = tomllib.loads(path.read_text())["project"]
-        found[path.relative_to(root).as_posix()] = project["version"]
+        text = path.read_text()
+        named = {tomllib.loads(text)["project"]["version"], *PINNED.findall(text)}
+        found[path.relative_to(root).as_posix()] = " and ".join(sorted(named))
     cited = re.search(r"^version: (.+)$", (root / CITATION).read_text(), re.MULTILINE)
     found[CITATION] = cited[1] if cited else "no version"
     return found
@@ -36,6 +41,13 @@ def notes_of(version: str, changelog: str) -> str:
     rest = changelog[begins.end() :]
     ends = re.search(r"^## ", rest, re.MULTILINE)
     return rest[: ends.start() if ends else len(rest)].strip()
+
+
+def on_a_page(notes: str, address: str) -> str:
+    """Notes as GitHub shows them with a release: a new line is a break, and a link to a file needs its address."""
+    if address:
+        notes = FILE_LINK.sub(f"]({address}/", notes)
+    return re.sub(r"\n +(?! |-)", " ", notes)
 
 
 def problems(tag: str, found: Mapping[str, str], changelog: str) -> list[str]:
@@ -59,6 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.release")
     parser.add_argument("tag")
     parser.add_argument("--notes", type=Path, required=True)
+    parser.add_argument("--address", default="", help="of the repository's files")
     options = parser.parse_args(arguments)
     changelog = (ROOT / CHANGELOG).read_text()
     wrong = problems(options.tag, versions(), changelog)
@@ -66,7 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(line, file=sys.stderr)
     if wrong:
         return 1
-    options.notes.write_text(notes_of(options.tag[1:], changelog) + "\n")
+    notes = notes_of(options.tag[1:], changelog)
+    options.notes.write_text(on_a_page(notes, options.address) + "\n")
     print(f"{options.tag}: versions and changelog agree.")
     return 0
 

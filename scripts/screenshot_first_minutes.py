@@ -1,6 +1,6 @@
 """Pictures of what newcomers see in their first minutes: uv run python -m scripts.screenshot_first_minutes
 
-The README's commands are run in an empty home with the sample log; the last picture is the page while a call waits.
+The README's loop is run in an empty home, and its service: that picture is the page while a call waits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from scripts.first_minutes import (
     LOOP,
     SERVICE,
-    WINDOW,
     command_of,
     prepare,
     seen,
@@ -38,7 +37,8 @@ SAID = (
 def shown(command: str, home: Path) -> str:
     """What a command of the README shows on a terminal, as an SVG picture."""
     written = played(without_uv(command), WIDTH, HOME=str(home), ULLAGE_DATA="")
-    words = shlex.split(re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command))
+    run = re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command)
+    words = shlex.split(run, comments=True)
     return drawn(written, " ".join(words), WIDTH, SHOWN)
 
 
@@ -62,12 +62,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         prepare(home)
-        for command, file in (
-            (command_of(WINDOW), "first-window.svg"),
-            (command_of(LOOP), "first-loop.svg"),
-            ("uv run ullage context examples/session.jsonl", "context.svg"),
-        ):
-            (IMAGES / file).write_text(shown(command, home), encoding="utf-8")
+        loop = shown(command_of(LOOP), home)
+        (IMAGES / "first-loop.svg").write_text(loop, encoding="utf-8")
         service = [*without_uv(command_of(SERVICE)), "--port", "0"]
         environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
         serving = subprocess.Popen(

@@ -41,7 +41,8 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("meter",),
         ("context", "checkpoint", "importers"),
         ("advice", "store", "wire"),
-        ("metering", "watching", "picture"),
+        ("picture",),
+        ("metering", "watching"),
         ("compactor",),
         ("plugins",),
         (

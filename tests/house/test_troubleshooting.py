@@ -9,7 +9,7 @@ from scripts.house.pages import ROOT
 from scripts.house.source import Source, of_ullage
 
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
-QUOTED = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
+QUOTED = re.findall(r"^### `([^`]+)`", PAGE, re.MULTILINE)
 
 
 def literals(source: Source) -> list[str]:

@@ -90,6 +90,7 @@ HANDLERS = (
     window.list_largest,
     window.get_spend,
     window.get_advice,
+    window.get_picture,
     event_stream.follow_events,
     window.look_at_log,
     routes.chat_with_ai_sdk,

@@ -25,12 +25,12 @@ from ullage.importers.detect import databases
 from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
+from ullage.watching.watched import UnusableSession
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LiveView
 from ullage_server.live_types import SHOWN, LiveLine, LiveList
 from ullage_server.problems import LiveOff, NoLiveSession
 from ullage_server.window import (
-    NothingInIt,
     facts_of,
     largest_of,
     session_advice,
@@ -190,7 +190,7 @@ class _GrowingView:
         events = (*self._events, *self._held)
         history, advice = session_advice(events, meter, self._imported)
         if not len(meter) and not meter.steps:
-            raise NothingInIt(
+            raise UnusableSession(
                 "This session holds no message and no model call yet. Try again after its first answer."
             )
         reading = meter.reading()

@@ -43,6 +43,7 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "list_largest": "read",
     "get_spend": "read",
     "get_advice": "read",
+    "get_picture": "read",
     "follow_events": "read",
     "resume_ai_sdk": "read",
     "list_ui_messages": "read",

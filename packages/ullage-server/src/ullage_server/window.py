@@ -6,20 +6,19 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
-from litestar import Request, get, post
+from litestar import MediaType, Request, Response, get, post
 from litestar.datastructures import State
-from litestar.params import QueryParameter
+from litestar.params import FromQuery, QueryParameter
 from msgspec.structs import replace
 
 from ullage.advice.cause import Cause
 from ullage.advice.history import WindowHistory, history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import Advice, advice_of
-from ullage.errors import InputError
 from ullage.events import Event, FirstCall
-from ullage.importers import ImportedSession, read
+from ullage.importers import ImportedSession
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.messages import (
     FilePart,
@@ -35,10 +34,16 @@ from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.meter.track import Step
+from ullage.watching.usable_logs import read_usable
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
 from ullage_server.live_types import SHOWN, AdviceView
 from ullage_server.requests import LARGEST, Opened, TheHost, received
+
+PICTURE: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+}
+"""It has its own styles in it, and runs nothing."""
 
 
 @get(
@@ -95,6 +100,23 @@ async def get_advice(opened: Opened) -> AdviceView:
     events = await opened.history()
     history, advice = await asyncio.to_thread(session_advice, events, Meter())
     return advice_view(advice, history)
+
+
+@get(
+    "/v1/sessions/{session:str}/picture",
+    operation_id="get_picture",
+    summary="The picture of the session, as a page or as SVG",
+    media_type=MediaType.HTML,
+)
+async def get_picture(
+    opened: Opened, format: FromQuery[Literal["html", "svg"]] = "html"
+) -> Response[str]:
+    """What fills the window, how it grew, and what would make room: one file, which loads nothing."""
+    picture = await opened.picture()
+    kind = "image/svg+xml" if format == "svg" else MediaType.HTML
+    draw = picture.svg if format == "svg" else picture.html
+    drawn = await asyncio.to_thread(draw)
+    return Response(drawn, media_type=kind, headers=PICTURE)
 
 
 def session_advice(
@@ -170,10 +192,6 @@ def _preview(part: Part) -> str:
             return ""
 
 
-class NothingInIt(InputError):
-    """A recognised log without messages or model calls."""
-
-
 @post(
     "/v1/look",
     status_code=200,
@@ -201,13 +219,8 @@ def read_log(
     window: int | None = None,
     earlier: Sequence[FirstCall] = (),
 ) -> LogView:
-    """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``NothingInIt``."""
-    imported = read(path, session=session)
-    if not imported.usable:
-        raise NothingInIt(
-            f"This looks like a log of {imported.program or imported.format}, but holds no message and no "
-            "model call. Choose another file."
-        )
+    """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``UnusableSession``."""
+    imported = read_usable(path, session)
     meter = Meter(window=window, overhead=earlier)
     history, advice = session_advice(imported.events, meter, imported)
     return LogView(

@@ -45,6 +45,26 @@ def test_the_largest_items_come_first_with_how_they_begin(api: Api) -> None:
     assert len(items[0]["preview"]) <= SHOWN
 
 
+def test_the_picture_is_one_file_that_may_load_nothing(api: Api) -> None:
+    session = api.session("drawn")
+    api.say(session, "<script>alert(1)</script> " * 40)
+    api.until(session)
+    path = f"/v1/sessions/{session}/picture"
+    for format, kind in (("html", "text/html"), ("svg", "image/svg+xml")):
+        answer = api.get(path, params={"format": format})
+        assert answer.headers["content-type"].startswith(kind)
+        assert "<script" not in answer.text and "alert(1)" in answer.text
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+        assert "sandbox" in policy
+        for header in ("x-content-type-options", "x-frame-options", "referrer-policy"):
+            assert header in answer.headers
+        assert answer.headers["cache-control"] == "no-store"
+    used = api.get(f"/v1/sessions/{session}/context").json()["used"]["tokens"]
+    assert f"{used:,}" in answer.text
+    assert api.get(path, params={"format": "png"}).status_code == 400
+
+
 FIXTURES = CLIENT_LOGS
 LOGS = sorted(path for path in FIXTURES.glob("*/*.jsonl") if read(path).usable)
 

@@ -9,33 +9,51 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from importlib.metadata import Distribution
 
 
 class Installer(NamedTuple):
-    """A program that installs Ullage. ``{extras}`` and ``{package}`` are filled in."""
+    """A program that installs Ullage. ``{ullage}``, ``{extras}`` and ``{package}`` are filled in."""
 
     add_extra: str
     add_package: str
 
 
-PIP: Final = Installer(
-    "pip install 'ullage[{extras}]'", "pip install --upgrade {package}"
+PIP: Final = Installer("pip install {ullage}", "pip install --upgrade {package}")
+PIPX: Final = Installer("pipx install --force {ullage}", "pipx inject ullage {package}")
+PIPX_PLACE: Final = Installer(
+    "pipx runpip ullage install {ullage}", "pipx inject ullage {package}"
 )
-PIPX: Final = Installer(
-    "pipx install --force 'ullage[{extras}]'", "pipx inject ullage {package}"
-)
+"""From a folder or an address, for which old pipx (1.1 in Debian 12) takes no extras."""
+UV_PIP: Final = Installer("uv pip install {ullage}", "uv pip install --upgrade {package}")
 UV_TOOL: Final = Installer(
-    "uv tool install 'ullage[{extras}]'",
-    "uv tool install --upgrade 'ullage[{extras}]' --with {package}",
+    "uv tool install {ullage}", "uv tool install --upgrade {ullage} --with {package}"
 )
 UVX: Final = Installer(
-    "uvx --from 'ullage[{extras}]' ullage", "uvx --with {package} ullage"
+    "uvx --from {ullage} ullage", "uvx --from {ullage} --with {package} ullage"
 )
-UV_PROJECT: Final = Installer("uv add 'ullage[{extras}]'", "uv add {package}")
+UV_PROJECT: Final = Installer("uv add {ullage}", "uv add {package}")
+UV_PROJECT_FOLDER: Final = Installer("uv add --editable {ullage}", "uv add {package}")
+"""From a folder: uv takes the other distributions there as editable, and Ullage can't be both."""
 CLONE: Final = Installer(
-    "uv run --extra {extras} ullage", "uv run --with {package} ullage"
+    "uv run --no-dev --extra {extras} ullage", "uv run --no-dev --with {package} ullage"
 )
+
+BESIDE: Final = {
+    "agent": "agent",
+    "chat": "agent",
+    "otlp": "agent",
+    "telemetry": "agent",
+    "proxy": "proxy",
+    "server": "agent server",
+    "cluster": "agent server cluster",
+    "restate": "agent server cluster",
+    "simulators": "agent simulators",
+}
+"""The distributions beside ``ullage`` that each extra brings. pip has to be told where they are; uv finds them."""
+
+INDEX: Final = "{name}{extras}"
+"""A requirement that the package index fulfils."""
 
 UV_RECEIPT: Final = "uv-receipt.toml"
 """What ``uv tool`` writes into the environment of a tool: its requirements with their extras (seen with uv 0.13.9)."""
@@ -45,8 +63,6 @@ PIPX_METADATA: Final = "pipx_metadata.json"
 
 UV_CACHES: Final = frozenset({"archive-v0", "environments-v2"})
 """Directories of uv's cache that hold the environments of ``uvx``."""
-
-SOURCE: Final = os.path.dirname(os.path.realpath(__file__))
 
 
 EXTRAS: Final = {
@@ -95,21 +111,44 @@ def explained(problem: ModuleNotFoundError) -> Exception:
 
 
 def extra_command(
-    extra: str, *, prefix: str = sys.prefix, source: str | Path = SOURCE
+    extra: str, *, prefix: str = sys.prefix, installed: Distribution | None = None
 ) -> str:
-    """The command after which ``ullage[extra]`` is there, beside the extras that are installed already."""
-    extras = ",".join(sorted({extra} | _extras_of(prefix)))
-    return _installer(prefix, source).add_extra.format(extras=extras)
+    """The command after which ``ullage[extra]`` is there, beside the extras that are installed already.
+
+    Where nothing stays installed (``uvx``, a clone), it is the command that is running, with what it lacks.
+    """
+    return _command(prefix, installed, extra=extra)
 
 
 def package_command(
-    package: str, *, prefix: str = sys.prefix, source: str | Path = SOURCE
+    package: str, *, prefix: str = sys.prefix, installed: Distribution | None = None
 ) -> str:
     """The command that installs or updates a package that no extra names."""
-    extras = ",".join(sorted(_extras_of(prefix)))
-    add = _installer(prefix, source).add_package
-    command = add.format(extras=extras, package=package)
-    return command.replace("'ullage[]'", "ullage")
+    return _command(prefix, installed, package=package)
+
+
+def _command(
+    prefix: str, installed: Distribution | None, extra: str = "", package: str = ""
+) -> str:
+    from shlex import join
+
+    installer, source = _installed_by(prefix, installed)
+    extras = _extras_of(prefix)
+    if extra:
+        extras.add(extra)
+    template = installer.add_package if package else installer.add_extra
+    ullage = _words(source, extras, installer)
+    command = template.format(ullage=ullage, extras=extra, package=package)
+    program, *given = sys.argv
+    if installer in (UVX, CLONE) and os.path.basename(program) == "ullage":
+        return f"{command} {join(given)}".rstrip()
+    return command
+
+
+def tool_command() -> str:
+    """The command that installs Ullage for good, from where this one came."""
+    _, source = _installed_by(sys.prefix, None)
+    return UV_TOOL.add_extra.format(ullage=_words(source, set(), UV_TOOL))
 
 
 def is_temporary(prefix: str = sys.prefix) -> bool:
@@ -117,21 +156,70 @@ def is_temporary(prefix: str = sys.prefix) -> bool:
     return not UV_CACHES.isdisjoint(os.path.normpath(prefix).split(os.sep))
 
 
-def _installer(prefix: str, source: str | Path) -> Installer:
+def _installed_by(prefix: str, installed: Distribution | None) -> tuple[Installer, str]:
+    """The program that installed Ullage, and where it took it from (see ``_source``)."""
+    from importlib.metadata import PackageNotFoundError, distribution
     from pathlib import Path  # no command pays for it that has all it needs
 
+    try:
+        installed = installed or distribution("ullage")
+    except PackageNotFoundError:
+        return PIP, INDEX
+    source = _source(installed.read_text("direct_url.json") or "{}")
     home = Path(prefix)
     if (home / UV_RECEIPT).is_file():
-        return UV_TOOL
-    if (home / PIPX_METADATA).is_file():
-        return PIPX
-    if is_temporary(prefix):
-        return UVX
-    if (Path(source).parents[3] / "uv.lock").is_file():
-        return CLONE
-    if (home.parent / "uv.lock").is_file():
-        return UV_PROJECT
-    return PIP
+        found = UV_TOOL
+    elif (home / PIPX_METADATA).is_file():
+        found = PIPX if source == INDEX else PIPX_PLACE
+    elif is_temporary(prefix):
+        found = UVX
+    elif (home.parent / "uv.lock").is_file():
+        found = UV_PROJECT_FOLDER if os.path.isabs(source) else UV_PROJECT
+        if home.parent in Path(source).parents:
+            found = CLONE
+    elif (installed.read_text("INSTALLER") or "").strip() == "uv":
+        found = UV_PIP
+    else:
+        found = PIP
+    return found, source
+
+
+def _source(direct_url: str) -> str:
+    """A requirement with ``{name}`` and ``{extras}``, from a distribution's ``direct_url.json`` (PEP 610).
+
+    It names a folder, a repository or, where there is neither, the package index.
+    """
+    from json import loads
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        direct = loads(direct_url)
+        if "dir_info" in direct:
+            folder = url2pathname(urlsplit(direct["url"]).path)
+            return os.path.join(os.path.dirname(folder), INDEX)
+        version = direct["vcs_info"]
+        address = f"{version['vcs']}+{direct['url']}"
+        if revision := version.get("requested_revision"):
+            address += f"@{revision}"
+        return f"{INDEX} @ {address}#subdirectory=packages/{{name}}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return INDEX
+
+
+def _words(source: str, extras: set[str], installer: Installer) -> str:
+    """Ullage with its extras, as words of a shell; for pip also the distributions that it can't find from there."""
+    from shlex import quote
+
+    listed = f"[{','.join(sorted(extras))}]" if extras else ""
+    wanted = {"ullage": listed}
+    if source != INDEX and installer in (PIP, PIPX_PLACE):
+        beside = " ".join(BESIDE.get(each, "") for each in extras)
+        wanted |= dict.fromkeys((f"ullage-{each}" for each in beside.split()), "")
+    return " ".join(
+        quote(source.replace("{name}", name).replace("{extras}", brackets))
+        for name, brackets in wanted.items()
+    )
 
 
 def _extras_of(prefix: str) -> set[str]:

@@ -1,7 +1,8 @@
 """What a ``Meter`` takes and gives: docs/meter.md.
 
 ``Reading`` is its number with everything beside it; ``Spend`` and ``Money`` what was paid; ``Limits`` and ``Prices``
-what is known of the model. ``user_endpoints`` reads the servers of the user's own ``ullage.toml``.
+what is known of the model. ``user_endpoints`` reads the servers of the user's own ``ullage.toml``, and
+``picture_of_log`` draws the session in a log.
 """
 
 from ullage.codec.bodies import ReadBody
@@ -23,10 +24,12 @@ from ullage.meter.spend import Cost, Money, Spend
 from ullage.meter.track import Step
 from ullage.meter.window import Denominators, Limit, Limits
 from ullage.models.providers import ProviderRow
+from ullage.picture.shown import DrawnSession
 from ullage.reasoning import ReasoningPolicy
 from ullage.tokens.calibration import Calibration
 from ullage.usage import CacheVerdict, Cleared, Usage, UsageSum
 from ullage.user_file import user_endpoints
+from ullage.watching.log_picture import picture_of_log
 from ullage_programs.facts import ClientSettings
 from ullage_programs.limits import ClientLimits
 
@@ -41,6 +44,7 @@ __all__ = [
     "CompactionThreshold",
     "Cost",
     "Denominators",
+    "DrawnSession",
     "Fold",
     "Followed",
     "Limit",
@@ -61,5 +65,6 @@ __all__ = [
     "UsageSum",
     "Used",
     "Window",
+    "picture_of_log",
     "user_endpoints",
 ]

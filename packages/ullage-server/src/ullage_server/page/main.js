@@ -93,7 +93,7 @@ class Page {
     replace(byId("compact-form"), compactForm(this.acts));
     byId("new").onclick = () => this.begin();
     byId("cancel").onclick = () => this.cancel();
-    for (const name of ["rename", "link", "share", "fork", "export", "delete"]) byId(name).onclick = () => this.menu(name);
+    for (const name of ["rename", "link", "share", "fork", "picture", "export", "delete"]) byId(name).onclick = () => this.menu(name);
     byId("help").onclick = () => this.help();
     byId("brief").onclick = () => this.tab("window");
     byId("advice-fold").ontoggle = () => this.showAdvice().catch(tell);

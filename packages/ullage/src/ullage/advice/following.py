@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -51,6 +51,7 @@ class ItemFollower:
         self._tools: list[HeldItem] = []
         self._calls = CallFacts()
         self._ended = ended
+        self._before = 0  # calls that ended before anything was followed
         self._numbers: dict[str, int] = {}
         self._entries: dict[str, Entry] = {}
         self.gone: list[ItemLife] = []
@@ -60,7 +61,7 @@ class ItemFollower:
     @property
     def next_call(self) -> int:
         """The number of the next main call."""
-        return len(self._numbers) + 1
+        return self._before + len(self._numbers) + 1
 
     @property
     def held(self) -> list[HeldItem]:
@@ -99,6 +100,15 @@ class ItemFollower:
                     self._numbers.setdefault(event.call, self.next_call)
             case _:
                 pass
+
+    def follow_all(self, numbers: Mapping[str, int]) -> None:
+        """Take what is in view from a fold that applied a session before, whose main calls these are, by number."""
+        self._follow_fixed()
+        for entry in self.fold.view:
+            ended = numbers.get(entry.message.call or "", 0)
+            self._before = max(self._before, ended)
+            self._follow_message(entry, "edit")
+        self._before = len(numbers)
 
     def number_of(self, call: str) -> int:
         """The number of a main call that has ended.

@@ -98,3 +98,29 @@ def history_of(
         calls=tuple(rows),
         items=(*follower.gone, *items_now(follower, reading)),
     )
+
+
+def history_now(meter: Meter) -> WindowHistory:
+    """What a meter knows of its session without the events: its calls, and the items of the next request.
+
+    Costs O(calls + items in view).
+    """
+    fold = meter._fold
+    follower = ItemFollower(fold, set())
+    calls: list[CallRow] = []
+    for step in meter.steps:
+        used = step.estimated if step.actual is None else step.actual
+        calls.append(
+            CallRow(number=step.number, call=step.call, used=used, marks=step.marks)
+        )
+    follower.follow_all({row.call: row.number for row in calls})
+    reading = meter.reading()
+    return WindowHistory(
+        session=fold.session,
+        program=fold.program,
+        model=fold.model,
+        next_call=follower.next_call,
+        used=reading.used.tokens,
+        calls=tuple(calls),
+        items=tuple(items_now(follower, reading)),
+    )

@@ -10,10 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ullage.advice.history import history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestion import AdviceOutcome
-from ullage.advice.suggestions import advice_of
 from ullage.cli.advice import advice_lines
 from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
 from ullage.cli.footing import size_of
@@ -21,7 +19,7 @@ from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen, progress
-from ullage.cli.session import Metered, metered, skipped
+from ullage.cli.session import Metered, metered
 from ullage.cli.sessions import chosen_session, newest_session, session_before
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
@@ -32,7 +30,8 @@ from ullage.log_lines import logged
 from ullage.meter.meter import UNKNOWN_WINDOW, Meter
 from ullage.meter.reading import Reading
 from ullage.meter.rows import PartEstimate
-from ullage.picture.model import picture_of
+from ullage.picture.model import SessionPicture, picture_of
+from ullage.watching.usable_logs import skipped
 
 
 def context(options: argparse.Namespace) -> int:
@@ -51,13 +50,18 @@ def context(options: argparse.Namespace) -> int:
         session = metered(imported, meter, options.at)
     remember_overhead(meter.overhead)
     screen = Screen()
-    new = partial(new_meter, options, learnt, overhead, found)
-    if options.html or options.svg or options.png:
-        _draw_pictures(session, options, new(), found.notes)
-        return 0
-    if options.advice:
+    has_picture = options.html or options.svg or options.png
+    if options.advice or has_picture:
         with progress("Looking for what could be left out"):
-            _advise(session, options, new, screen)
+            new = partial(new_meter, options, learnt, overhead, found)
+            picture = _advised(session, options, new)
+        if has_picture:
+            from ullage.cli.pictures import write_pictures  # no other reading pays for it
+
+            reading = for_people(picture.reading, session.imported, found.notes)
+            write_pictures(msgspec.structs.replace(picture, reading=reading), options)
+        else:
+            _show_advice(picture, session, options, screen)
         return 0
     ending = f"/{meter.reading().model}"
     earlier = sum(state.n for key, state in learnt.models.items() if key.endswith(ending))
@@ -68,54 +72,42 @@ def context(options: argparse.Namespace) -> int:
     return 0
 
 
-def _advise(
-    session: Metered,
-    options: argparse.Namespace,
-    new: Callable[[], Meter],
-    screen: Screen,
-) -> None:
-    """Print the advice. The events are folded once more, with each item followed."""
-    meter = new()
-    history = history_of(session.events, meter)
-    advice = advice_of(
-        history,
-        meter,
+def _advised(
+    session: Metered, options: argparse.Namespace, new: Callable[[], Meter]
+) -> SessionPicture:
+    """The session with its advice. The events are folded once more, with each item followed."""
+    imported = session.imported
+    picture = picture_of(
         session.events,
+        new(),
+        title=imported.title,
+        program=imported.program or imported.format,
         no_content=options.no_content,
-        subagent_tools=subagent_tools(session.imported),
+        subagent_tools=subagent_tools(imported),
     )
-    before = session_before(session.imported)
+    before = session_before(imported)
     outcomes: list[AdviceOutcome] = []
     for events in (until_removal(session.events), before.events if before else ()):
-        outcomes += outcomes_of(events, new(), history, no_content=options.no_content)
-    advice = msgspec.structs.replace(advice, outcomes=tuple(outcomes))
+        outcomes += outcomes_of(
+            events, new(), picture.history, no_content=options.no_content
+        )
+    advice = msgspec.structs.replace(picture.advice, outcomes=tuple(outcomes))
+    return msgspec.structs.replace(picture, advice=advice)
+
+
+def _show_advice(
+    picture: SessionPicture,
+    session: Metered,
+    options: argparse.Namespace,
+    screen: Screen,
+) -> None:
+    advice, history = picture.advice, picture.history
     if options.json:
-        if options.no_content:
-            history = history.without_content()
         screen.show_json(msgspec.json.encode({"advice": advice, "history": history}))
         return
     subject = subject_of(session, no_content=options.no_content)
     lines = draw_top(subject, screen.width, screen.glyphs)
     screen.show(lines + advice_lines(advice, history, screen.width, screen.glyphs))
-
-
-def _draw_pictures(
-    session: Metered, options: argparse.Namespace, meter: Meter, notes: Sequence[str]
-) -> None:
-    from ullage.cli.pictures import write_pictures  # no other reading pays for it
-
-    imported = session.imported
-    with progress("Drawing the picture"):
-        picture = picture_of(
-            session.events,
-            meter,
-            title=imported.title,
-            program=imported.program or imported.format,
-            no_content=options.no_content,
-            subagent_tools=subagent_tools(imported),
-        )
-    reading = for_people(picture.reading, imported, notes)
-    write_pictures(msgspec.structs.replace(picture, reading=reading), options)
 
 
 def subject_of(

@@ -18,7 +18,7 @@ from ullage.cli.upstreams import PROXY, default_upstreams, through_proxy
 from ullage.cli.wrapping.setup import Start, asking, client_of
 from ullage.display.text import safe
 from ullage.errors import SettingError
-from ullage.installation import is_temporary
+from ullage.installation import is_temporary, tool_command
 from ullage.user_file import user_endpoints
 
 KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's address"}
@@ -26,7 +26,7 @@ KINDS: Final = {"statusline": "status line", "hooks": "hook", "proxy": "proxy's 
 
 FROM_CACHE: Final = (
     "nothing was changed: uvx runs Ullage from uv's cache, which uv may clear, and the client would then start a "
-    "program that is gone. Install Ullage first: uv tool install ullage"
+    "program that is gone. Install Ullage first: "
 )
 UNASKED: Final = (
     "nothing was changed: without a terminal you can't be asked. Add --yes to write this."
@@ -36,7 +36,7 @@ UNASKED: Final = (
 def install(options: argparse.Namespace) -> int:
     """Change the client's configuration. Gives ``FAILED`` where a file could not be changed, and after a no."""
     if is_temporary() and not options.dry_run and not options.remove:
-        return _refuse(FROM_CACHE)
+        return _refuse(FROM_CACHE + tool_command())
     files = ClientFiles(Path.cwd() if options.project else None)
     try:
         chosen = _chosen(options)

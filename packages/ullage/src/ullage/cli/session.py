@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ullage.cli.screen import progress
-from ullage.display.text import counted, number, printable
+from ullage.display.text import counted
 from ullage.errors import InputError
 from ullage.events import CallEnded, CallStarted, Event
-from ullage.importers import ImportedSession, read
+from ullage.importers import ImportedSession
 from ullage.meter.meter import Meter
-from ullage.watching.watched import UnusableSession
-
-LINES_NAMED = 3
-"""How many line numbers are named for each reason of skipping."""
+from ullage.watching.usable_logs import read_usable
 
 
 class NoSuchStep(InputError):
@@ -41,14 +38,7 @@ def read_session(path: Path, session: str = "") -> ImportedSession:
     Raises ``UnreadableInput``, ``NotASession`` and ``UnusableSession``.
     """
     with progress(f"Reading {path.name}"):
-        imported = read(path, session=session)
-    if not imported.usable:
-        program = imported.program or imported.format
-        why = "; ".join(skipped(imported)) or f"it has {counted(imported.lines, 'line')}"
-        raise UnusableSession(
-            f"{path} looks like a log of {program}, but holds no message and no model call that can be read: {why}. "
-            "Give another file; `ullage sessions` lists those it finds."
-        )
+        imported = read_usable(path, session)
     # Of a chosen session the others are nothing to say.
     return dataclasses.replace(imported, other_sessions=0) if session else imported
 
@@ -86,25 +76,3 @@ def main_calls(events: Sequence[Event]) -> list[int]:
         and event.purpose == "main"
         and event.call in ended
     ]
-
-
-def skipped(imported: ImportedSession) -> list[str]:
-    """What was not read, in words: how many lines, then each reason with the first lines it is for."""
-    total = imported.skipped_lines
-    if not total:
-        return []
-    words = [f"{number(total)} of {counted(imported.lines, 'line')} not read"]
-    for reason, times in imported.reasons:
-        lines = [
-            str(each.line)
-            for each in imported.skipped
-            if each.reason == reason and each.line
-        ][:LINES_NAMED]
-        more = " …" if times > len(lines) and lines else ""
-        where = (
-            f" (line{'s' if len(lines) > 1 else ''} {', '.join(lines)}{more})"
-            if lines
-            else ""
-        )
-        words.append(f"{number(times)} {printable(reason)}{where}")
-    return words

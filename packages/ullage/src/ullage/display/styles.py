@@ -1,8 +1,7 @@
-"""How each style of a span looks: on a terminal, and in a notebook's HTML."""
+"""How each style of a span looks on a terminal."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from ullage.display.text import Line, Span
@@ -35,20 +34,6 @@ STYLES: Final = {
 """What each style of a span looks like, in the sixteen colours that the user's own theme defines."""
 
 ROW_STYLES: Final = 8
-
-_COLOURS: Final = {
-    "yellow": "#b58900",
-    "red": "#dc322f",
-    "blue": "#268bd2",
-    "cyan": "#2aa198",
-    "green": "#5f8700",
-    "magenta": "#d33682",
-    "bright_blue": "#6c71c4",
-    "bright_cyan": "#00afaf",
-    "bright_green": "#3f9f5f",
-    "bright_magenta": "#af5fd7",
-}
-"""Colours of HTML that are readable on light and dark backgrounds."""
 
 
 def rich_text(line: Line) -> Text:
@@ -106,23 +91,3 @@ def stripped(line: Line) -> Line:
             break
         spans.pop()
     return tuple(spans)
-
-
-def html(line: Line) -> str:
-    """The line as HTML, its text escaped."""
-    return "".join(
-        f'<span style="{_css(span.style)}">{escape(span.text)}</span>'
-        for span in stripped(line)
-    )
-
-
-def _css(style: str) -> str:
-    rules: list[str] = []
-    for word in STYLES[style_name(style)].split() if style else ():
-        if word == "bold":
-            rules.append("font-weight:bold")
-        elif word == "dim":
-            rules.append("opacity:0.6")
-        else:
-            rules.append(f"color:{_COLOURS[word]}")
-    return ";".join(rules)

@@ -37,6 +37,7 @@ from ullage.events import (
     SentItem,
     SessionStarted,
 )
+from ullage.installation import part
 from ullage.messages import Message, Request
 from ullage.meter import fingerprint, rows
 from ullage.meter.clearing import notes_of_clearing
@@ -610,6 +611,11 @@ class Meter:
             digest=fold.view.digest,
             count=len(fold.view),
         )
+
+    def _repr_html_(self) -> str:
+        """The picture of the window, in a notebook."""
+        drawn: str = part("ullage.picture.shown").picture_of_meter(self)._repr_html_()
+        return drawn
 
     # -- for programs that write the events themselves --
 

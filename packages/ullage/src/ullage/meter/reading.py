@@ -7,6 +7,7 @@ shape (``Reading.to_json``) is the same in Python, on the command line and over 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any, Literal
 
 import msgspec
@@ -238,9 +239,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         """The gauge, in a notebook."""
         from ullage.display.gauge_line import gauge_line
         from ullage.display.glyphs import UNICODE
-        from ullage.display.styles import html
+        from ullage.display.text import plain
 
-        return f'<pre style="margin:0">{html(gauge_line(self, 100, UNICODE))}</pre>'
+        line = escape(plain(gauge_line(self, 100, UNICODE)))
+        return f'<pre style="margin:0">{line}</pre>'
 
     def to_json(self) -> bytes:
         """The reading as one JSON object."""

@@ -1,319 +1,162 @@
-"""The picture of a session as one HTML file: the drawings of the card in two widths, and tables of what is behind them."""
+"""The picture of a session as one HTML file: the drawings in two widths, and tables of what is behind them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from html import escape
-from string import Template
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Final, TypeVar
 
-from ullage.advice.lives import CallRow, ItemLife
-from ullage.advice.sentences import (
-    compaction_sentence,
-    heading_of,
-    outcome_text,
-    saving_text,
-    short,
-)
-from ullage.advice.suggestion import Suggestion, name_of
-from ullage.display.text import counted, dollars, number, percent, signed_percent
-from ullage.meter.limit_texts import (
-    threshold_sentence,
-    threshold_source,
-    window_source,
-)
-from ullage.meter.reading import Row
-from ullage.meter.track import MARKS, Step
-from ullage.picture.growth import growth
-from ullage.picture.model import Picture, TileGroup, groups_of, words
-from ullage.picture.policy import (
-    GAUGE_HEIGHT,
-    MOST_CALLS,
-    MOST_ROWS,
-    NARROW_BELOW,
-    PAGE,
-    PHONE,
-)
-from ullage.picture.style import FONTS, rules
+from ullage.advice.sentences import heading_of, outcome_text, short
+from ullage.advice.suggestion import name_of
+from ullage.display.text import dollars, number, signed_percent
+from ullage.meter.limit_texts import threshold_source, window_source
+from ullage.picture.model import SessionPicture, groups_of
+from ullage.picture.policy import MOST_ROWS, MOST_TILES
+from ullage.picture.shapes import words
+from ullage.picture.style import style
 from ullage.picture.svg import (
-    about_text,
+    UNKNOWN,
+    advised,
     figure,
     gauge,
-    legend,
-    summary,
+    growth,
+    happened,
+    head,
+    key,
     treemap,
-    used_text,
 )
 
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-"""Nothing is loaded and nothing runs (Content Security Policy)."""
+T = TypeVar("T")
 
-LAYOUT: Final = f"""\
-:root{{color-scheme:light dark}}*{{box-sizing:border-box}}
-body{{margin:0;font-size:14px;line-height:1.5;overflow-wrap:anywhere}}
-main{{max-width:{PAGE + 48}px;margin:0 auto;padding:28px 24px 60px}}
-h1{{font-size:30px;line-height:1.2;font-weight:400;margin:0}}h2{{font-size:20px;font-weight:400;margin:40px 0 10px}}
-h3{{font-size:15px;margin:0}}p{{margin:4px 0}}svg{{display:block;width:100%;height:auto}}
-.used{{font-size:18px;margin-top:14px}}.used strong{{font-size:40px;font-weight:400;line-height:1;margin-right:10px}}
-.phone{{display:none}}details{{margin-top:12px}}summary{{cursor:pointer}}
-.table{{overflow-x:auto;margin-top:8px}}table{{border-collapse:collapse;width:100%;font-size:13px}}
-th,td{{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top;white-space:nowrap}}
-thead th{{font-weight:600}}:is(th,td):first-child{{text-align:left;padding-left:0}}:is(th,td).text{{text-align:left;white-space:normal;min-width:180px}}
-ol{{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:24px;padding:0;margin:14px 0;list-style:none}}
-@media (max-width:{NARROW_BELOW}px){{.wide{{display:none}}.phone{{display:block}}main{{padding:20px 16px 40px}}h1{{font-size:24px}}}}
+START: Final = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width,initial-scale=1">
 """
-COLOURS: Final = Template("""\
-body{background:$paper;color:$ink}.quiet{color:$dim}.saving,.used strong{color:$accent}.alarm{color:$bad}
-td,th{border-bottom:1px solid $line}code{background:$sunk;padding:0 3px;border-radius:3px}
-summary{color:$dim}summary:hover{color:$ink}:focus-visible{outline:2px solid $accent;outline-offset:2px}
-""")
+
+LAYOUT: Final = """\
+:root{color-scheme:light dark}*{box-sizing:border-box}
+body{margin:0;background:light-dark(#faf8f4,#181716);color:light-dark(#20241f,#e9e5dd);overflow-wrap:anywhere}
+main{max-width:1112px;margin:0 auto;padding:28px 24px 60px;font-size:14px;line-height:1.5}
+h1,h2,h3,p{font-weight:400;margin:4px 0}h1{font-size:30px;line-height:1.2}h2{font-size:20px;margin:36px 0 8px}
+h3{font-size:15px;font-weight:600}main svg{display:block;width:100%;height:auto}main svg svg{overflow:hidden}
+.used{font-size:18px;margin-top:14px}.used span{font-size:40px;line-height:1;margin-right:10px}
+details{margin-top:12px}summary{cursor:pointer}
+.table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}
+th,td{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top;white-space:nowrap}
+th,td{border-bottom:1px solid light-dark(#ddd6c8,#3a3733)}
+thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left;white-space:normal}
+th:first-child{min-width:80px}td:last-child{min-width:120px}
+code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
+ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(230px,1fr));gap:24px;padding:0;margin:14px 0}
+li{list-style:none}main .w400{display:none}
+@media(max-width:720px){main .w1064{display:none}main .w400{display:block}
+main{padding:20px 16px 40px}h1{font-size:24px}}
+"""
+"""Of the page. The drawings of two widths are in ``w1064`` and ``w400``."""
 
 
-def html(picture: Picture) -> str:
-    """One self-contained page: the drawings, suggestions, and tables of calls, rows, costs and compactions.
+def html(picture: SessionPicture) -> str:
+    """One self-contained page: the drawings, suggestions, and tables of items, calls, costs and compactions.
 
     It loads nothing and has no script; it is light or dark as the reader's system is. Everything from a log is escaped.
 
     Args:
         picture: What is drawn.
     """
+    reading, advice = picture.reading, picture.advice
     groups = groups_of(picture)
-    title = words(picture.title or picture.program or "Session")
-    body = [
-        _head(picture, title),
-        _drawings(picture, groups),
-        _suggestions(picture),
-        _costs(picture),
-        _compactions(picture),
-        _notes(picture),
-    ]
-    style = FONTS + rules("auto") + LAYOUT + rules("auto", COLOURS)
-    return "".join(
-        (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{escape(title)} · context window</title><style>{style}</style></head>",
-            f'<body class="ullage"><main>{"".join(body)}</main></body></html>\n',
-        )
-    )
+    title, about, share, used = head(picture)
+    limits = window_source(reading.window), threshold_source(reading.threshold)
+    colours = key(groups).replace("tspan", "span")
+    bar = areas = bars = ""
+    for width in (1064, 400):
+        bar += figure(gauge(picture, groups, width), width, 52, "Window", used)
+        areas += figure(treemap(groups, width, 340), width, 340, "Map", about)
+        bars += figure(growth(picture, width), width, 250, "Growth", about)
+    told = ""
+    for name, saving, text in advised(picture, MOST_ROWS):
+        told += f'<li><h3>{words(name).replace("`", "")}</h3><p class="accent">{words(saving)}</p>{_p(text)}'
+    return f"""\
+{START}<title>{words(title)} · context window</title><style>{style("auto")}{LAYOUT}</style></head>
+<body class="ullage"><main><h1 class="serif">{words(title)}</h1><p class="dim">{words(about)}</p>
+<p class="used"><span class="serif accent">{words(share)}</span>{used}</p>
+<p class="dim">{words(" · ".join(filter(None, limits)))}</p>{bar}
+<h2 class="serif">What fills the window</h2><p>{colours}</p>{areas}
+{_table("Largest items", "What|Tokens|Category", _items(picture))}
+<h2 class="serif">Growth</h2>{bars}
+{_table("Calls", "Call|Estimate|Reported|Error|From cache|Cost|What happened", _calls(picture))}
+<h2 class="serif">Suggestions</h2>{_p(heading_of(advice))}<ol>{told}</ol>
+{"".join(_p(outcome_text(each)) for each in advice.outcomes)}
+{_table("Cost most so far", "What|Tokens|Calls|So far|Dollars", _costs(picture))}
+{_table("Compactions and what left", "After call|Tokens|By|The largest", _left(picture))}
+{"".join(_p(note) for note in reading.notes)}
+</main></body></html>
+"""
 
 
-def _head(picture: Picture, title: str) -> str:
-    reading = picture.reading
-    share, beside = "", used_text(reading)
-    if reading.window.tokens is not None:
-        share = percent(reading.used.tokens, reading.window.tokens)
-        beside = beside.rpartition(", ")[0]
-    limits = (
-        threshold_sentence(reading.threshold),
-        window_source(reading.window),
-        threshold_source(reading.threshold),
-    )
-    lines = [
-        f'<h1 class="serif">{escape(title)}</h1>',
-        _p(about_text(picture), "quiet"),
-        f'<p class="used"><strong class="serif">{share}</strong>{escape(beside)}</p>',
-        _p(" · ".join(each for each in limits if each), "quiet"),
-    ]
-    return f"<header>{''.join(lines)}</header>"
+def _items(picture: SessionPicture) -> Iterable[Sequence[str]]:
+    for category, held in groups_of(picture):
+        for name, tokens in held.most_common(MOST_TILES):
+            yield name, number(tokens), category
 
 
-def _drawings(picture: Picture, groups: Sequence[TileGroup]) -> str:
-    known = ", ".join(f"{group.name} {number(group.tokens)}" for group in groups)
-    calls = f"{counted(len(picture.steps), 'call')}, estimated and reported; the table below has them"
-    wide, phone = [], []
-    for width, drawn in ((PAGE, wide), (PHONE, phone)):
-        tall = GAUGE_HEIGHT
-        drawn.append(
-            figure(
-                gauge(picture, groups, width),
-                width,
-                tall,
-                "Window used",
-                summary(picture),
-            )
-        )
-        drawn.append(
-            figure(
-                legend(groups, width)
-                + f'<svg y="28">{treemap(groups, width, 340)}</svg>',
-                width,
-                368,
-                "What fills the window",
-                known,
-            )
-        )
-        drawn.append(figure(growth(picture, width, 300), width, 300, "Growth", calls))
-    parts = [
-        f'<div class="wide">{a}</div><div class="phone">{b}</div>'
-        for a, b in zip(wide, phone, strict=True)
-    ]
-    whole = picture.reading.window.tokens or picture.reading.used.tokens
-    return "".join(
-        (
-            parts[0],
-            _h2("What fills the window"),
-            parts[1],
-            _table(
-                "All rows",
-                ("What", "Tokens", "Share"),
-                _rows(picture.reading.rows, whole),
-            ),
-            _h2("Growth"),
-            parts[2],
-            _table(
-                _of_all("Calls", len(picture.steps), MOST_CALLS),
-                (
-                    "Call",
-                    "Estimate",
-                    "Reported",
-                    "Error",
-                    "From cache",
-                    "Cost",
-                    "What happened",
-                ),
-                _calls(picture),
-            ),
-        )
-    )
-
-
-def _rows(rows: Iterable[Row], whole: int, depth: int = 0) -> Iterable[Sequence[str]]:
-    for row in rows:
-        share = percent(row.tokens, whole) if row.summed else "not in the total"
-        yield "  " * depth + words(row.name), number(row.tokens), share
-        if depth < 1:
-            yield from _rows(row.children[:MOST_ROWS], whole, depth + 1)
-
-
-def _calls(picture: Picture) -> Iterable[Sequence[str]]:
+def _calls(picture: SessionPicture) -> Iterable[Sequence[str]]:
     """The newest first."""
     rows = {row.call: row for row in picture.history.main_calls}
-    for step in reversed(picture.steps[-MOST_CALLS:]):
-        yield _call(step, rows.get(step.call))
-
-
-def _call(step: Step, row: CallRow | None) -> Sequence[str]:
-    happened = [MARKS.get(mark, mark) for mark in dict.fromkeys(step.marks)]
-    cached = cost = ""
-    if row is not None:
-        if row.cached is not None:
-            cached = number(row.cached)
-        if row.usd is not None:
-            cost = dollars(row.usd)
-        if row.cause is not None:
-            happened.append(row.cause.line)
-    if step.first:
-        happened.append("first estimate")
-    reported = "–" if step.actual is None else number(step.actual)
-    error = "" if step.error_percent is None else signed_percent(step.error_percent)
-    return (
-        number(step.number),
-        number(step.estimated),
-        reported,
-        error,
-        cached,
-        cost,
-        "; ".join(happened),
-    )
-
-
-def _suggestions(picture: Picture) -> str:
-    advice = picture.advice
-    entries = "".join(f"<li>{_suggestion(each)}</li>" for each in advice.suggestions)
-    drawn = [
-        _h2("Suggestions"),
-        _p(heading_of(advice)),
-        f"<ol>{entries}</ol>" if entries else "",
-    ]
-    if advice.outcomes:
-        drawn.append(_h2("Followed since"))
-        drawn += [_p(outcome_text(each)) for each in advice.outcomes]
-    if advice.compaction is not None:
-        drawn.append(_h2("Next compaction"))
-        drawn.append(_p(compaction_sentence(advice.compaction, picture.history)))
-    return "".join(drawn)
-
-
-def _suggestion(one: Suggestion) -> str:
-    about = f"{one.text}: {one.quote}" if one.quote else one.text
-    return "".join(
-        (
-            f"<h3>{escape(words(one.title))}</h3>",
-            _p(saving_text(one.saving), "saving"),
-            _p(about),
-            _p(f"To do: {one.how}", "quiet"),
+    for step in reversed(picture.steps):
+        row = rows.get(step.call, UNKNOWN)
+        yield (
+            number(step.number),
+            number(step.estimated),
+            _known(step.actual, number),
+            _known(step.error_percent, signed_percent),
+            _known(row.cached, number),
+            _known(row.usd, dollars),
+            "; ".join(happened(step, row)),
         )
-    )
 
 
-def _costs(picture: Picture) -> str:
-    rows: list[Sequence[str]] = []
+def _known(value: T | None, write: Callable[[T], str]) -> str:
+    return "" if value is None else write(value)
+
+
+def _costs(picture: SessionPicture) -> Iterable[Sequence[str]]:
     for cost in picture.advice.costs:
-        usd = "" if cost.usd is None else dollars(cost.usd)
-        rows.append(
-            (cost.label, number(cost.tokens), number(cost.calls), short(cost.so_far), usd)
-        )
-    return _table(
-        "Cost most so far", ("What", "Tokens", "Calls", "So far", "Dollars"), rows
-    )
+        usd = _known(cost.usd, dollars)
+        yield cost.label, number(cost.tokens), number(cost.calls), short(cost.so_far), usd
 
 
-def _compactions(picture: Picture) -> str:
-    """What left the window, by the call before which it left."""
-    left: dict[tuple[int, str], list[ItemLife]] = {}
+def _left(picture: SessionPicture) -> Iterable[Sequence[str]]:
+    """What left the window, by the call after which it left."""
+    left: dict[tuple[int, str], Counter[str]] = {}
     for item in picture.history.items:
         if item.last_call is not None and item.why_left in ("compaction", "pruning"):
-            left.setdefault((item.last_call, item.why_left), []).append(item)
-    rows: list[Sequence[str]] = []
-    for (call, why), items in sorted(left.items(), reverse=True)[:MOST_ROWS]:
-        items.sort(key=lambda item: -item.tokens)
-        names = ", ".join(
-            f"{words(name_of(item), 60)} {number(item.tokens)}" for item in items[:3]
-        )
-        tokens = sum(item.tokens for item in items)
-        rows.append(
-            (f"call {number(call)}", why, number(len(items)), number(tokens), names)
-        )
-    return _table(
-        "Compactions and what left",
-        ("After", "By", "Items", "Tokens", "The largest"),
-        rows,
-    )
+            held = left.setdefault((item.last_call, item.why_left), Counter())
+            held[name_of(item)] += item.tokens
+    for (call, why), held in sorted(left.items(), reverse=True):
+        names = [f"{name} {number(tokens)}" for name, tokens in held.most_common(3)]
+        yield number(call), number(held.total()), why, ", ".join(names)
 
 
-def _notes(picture: Picture) -> str:
-    return "".join(_p(note, "quiet") for note in picture.reading.notes)
-
-
-def _of_all(name: str, count: int, most: int) -> str:
-    return (
-        name if count <= most else f"{name}: the newest {number(most)} of {number(count)}"
-    )
-
-
-def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table that opens; empty without rows. A wide last column is text."""
+def _table(name: str, heads: str, rows: Iterable[Sequence[str]]) -> str:
+    """A table that opens, of the first rows; empty without any."""
     body = ""
-    for row in rows:
-        first, *middle, last = (escape(words(cell)) for cell in row)
-        between = "".join(f"<td>{cell}</td>" for cell in middle)
-        body += f'<tr><th scope="row">{first}</th>{between}<td>{last}</td></tr>'
-    if not body:
-        return ""
-    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    label = escape(name)
-    return f'<details><summary>{label}</summary><div class="table" role="region" aria-label="{label}" tabindex="0">{table}</div></details>'
+    for first, *cells in islice(rows, MOST_ROWS):
+        body += f'<tr><th scope="row">{words(first)}'
+        body += "".join(f"<td>{words(cell)}" for cell in cells)
+    columns = heads.replace("|", '<th scope="col">')
+    return (
+        body
+        and f"""\
+<details><summary class="dim">{name}</summary><div class="table" role="region" aria-label="{name}" tabindex="0">\
+<table><thead><tr><th scope="col">{columns}<tbody>{body}</table></div></details>"""
+    )
 
 
-def _h2(text: str) -> str:
-    return f'<h2 class="serif">{text}</h2>'
-
-
-def _p(text: str, style: str = "") -> str:
+def _p(shown: str) -> str:
     """A paragraph; what stands between backticks is code."""
-    shown = re.sub("`([^`]+)`", r"<code>\1</code>", escape(words(text, 1_000)))
-    return f'<p class="{style}">{shown}</p>' if shown else ""
+    return "<p>" + re.sub("`([^`]+)`", r"<code>\1</code>", words(shown, 1_000)) + "</p>"

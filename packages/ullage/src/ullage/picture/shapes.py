@@ -1,78 +1,36 @@
-"""Pieces of SVG: text that is cut to its room and escaped, boxes, and a treemap's blocks."""
+"""Text that is cut to its room and escaped, and the blocks of a treemap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from itertools import accumulate
 
-from ullage.display.text import cells, wrapped
-from ullage.picture.model import words
-from ullage.picture.policy import LETTER
+from ullage.display.text import printable, shortened, wrapped
+from ullage.picture.policy import LETTER, LONGEST
 
-
-class Box(NamedTuple):
-    """A rectangle."""
-
-    x: float
-    y: float
-    width: float
-    height: float
+Box = tuple[float, float, float, float]
+"""Of a rectangle the left end, the top, the width and the height."""
 
 
-def rectangle(box: Box, style: str, *, more: str = "") -> str:
-    """A filled rectangle. ``more`` are attributes as they are written."""
-    x, y, width, height = (f"{each:.1f}".removesuffix(".0") for each in box)
-    return (
-        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" class="{style}"{more}/>'
-    )
+def words(text: str, most: int = LONGEST) -> str:
+    """Text from anywhere as markup: on one line of at most ``most`` cells, without control characters, escaped."""
+    return escape(shortened(printable(text[: 4 * most]), most))
 
 
-def label(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = 12,
-    style: str = "ink",
-    room: float = 2_000,
-    anchor: str = "start",
-) -> str:
-    """A line of text, cut to ``room`` pixels. ``anchor`` is which end of it stands at ``x``."""
-    shown = escape(words(text, max(1, int(room / (LETTER * size)))))
-    at = f'x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" class="{style}"'
-    if anchor != "start":
-        at += f' text-anchor="{anchor}"'
-    return f"<text {at}>{shown}</text>"
-
-
-def paragraph(
-    x: float, y: float, text: str, room: float, most: int, style: str = "dim"
-) -> list[str]:
-    """At most ``most`` lines of text, the last one cut."""
-    lines = wrapped(words(text, 1_000), int(room / (LETTER * 12)))
-    if len(lines) > most:
+def flowed(texts: Iterable[tuple[str, str, int]], room: float) -> str:
+    """Texts under each other in lines of 16 pixels. Each has its class, and is cut after so many lines."""
+    drawn, y = "", 14
+    for text, look, most in texts:
+        wide = LETTER + ("strong" in look)  # bold letters are a pixel wider
+        letters = max(1, int(room / wide))
+        lines = wrapped(printable(text[: 4 * LONGEST]), letters)
         lines[most - 1 :] = [" ".join(lines[most - 1 :])]
-    return [
-        label(x, y + 16 * place, line, style=style, room=room)
-        for place, line in enumerate(lines)
-    ]
-
-
-def width_of(text: str, size: float = 12) -> float:
-    """About how many pixels a text takes."""
-    return LETTER * size * cells(text)
-
-
-def hover(title: str, content: str) -> str:
-    """Shapes that tell more when they are pointed at."""
-    return f"<g><title>{escape(words(title, 400))}</title>{content}</g>"
-
-
-def placed(x: float, y: float, width: float, height: float, content: str) -> str:
-    """A drawing at its place in another; what goes beyond its box is not shown."""
-    size = f'width="{width:.1f}" height="{height:.1f}"'
-    return f'<svg x="{x:.1f}" y="{y:.1f}" {size}>{content}</svg>'
+        for line in filter(None, lines):
+            drawn += f'<text class="{look}" x="6" y="{y}">{words(line, letters)}</text>'
+            y += 16
+    return drawn
 
 
 def blocks(weights: Sequence[float], box: Box) -> list[Box]:
@@ -82,17 +40,14 @@ def blocks(weights: Sequence[float], box: Box) -> list[Box]:
     """
     if len(weights) < 2:
         return [box][: len(weights)]
-    total = sum(weights)
-    passed, split = weights[0], 1
-    while split < len(weights) - 1 and 2 * passed + weights[split] <= total:
-        passed += weights[split]
-        split += 1
-    share = passed / total
+    sums = list(accumulate(weights))
+    split = max(1, bisect(sums, sums[-1] / 2))
+    share = sums[split - 1] / sums[-1]
     x, y, width, height = box
     if width >= height:
-        first = Box(x, y, share * width, height)
-        second = Box(x + first.width, y, width - first.width, height)
+        at = width * share
+        parts = (x, y, at, height), (x + at, y, width - at, height)
     else:
-        first = Box(x, y, width, share * height)
-        second = Box(x, y + first.height, width, height - first.height)
-    return blocks(weights[:split], first) + blocks(weights[split:], second)
+        at = height * share
+        parts = (x, y, width, at), (x, y + at, width, height - at)
+    return blocks(weights[:split], parts[0]) + blocks(weights[split:], parts[1])

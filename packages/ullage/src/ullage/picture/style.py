@@ -1,56 +1,65 @@
 """Colours and type of the picture: those of the page (``ullage_server/page/base.css``), in light and dark.
 
-Rules are written out for each scheme, without variables of CSS: resvg and some viewers of SVG know none.
+Shapes have their colour by a class, without variables of CSS: resvg and some viewers of SVG know none.
 """
 
 from __future__ import annotations
 
-from string import Template
 from typing import Final, Literal
 
 Scheme = Literal["auto", "light", "dark"]
 """``auto`` follows the reader's own: ``prefers-color-scheme``."""
 
-LIGHT: Final = {
-    "paper": "#faf8f4", "raised": "#fffefc", "sunk": "#efeae0", "ink": "#20241f", "dim": "#5f625b", "line": "#ddd6c8",
-    "accent": "#8a2f3f", "warn": "#8a5300", "bad": "#a8231b", "bar": "#cfa3a6", "on": "#fffefc",
-    "s0": "#8a2f3f", "s1": "#a8545c", "s2": "#3f5f7d", "s3": "#6f5b86", "s4": "#3c6a4d", "s5": "#7a5a2a",
-    "s6": "#8f5a1c", "s7": "#2f6b70", "s8": "#5f6a2c", "s9": "#6b665c",
-}  # fmt: skip
-DARK: Final = {
-    "paper": "#181716", "raised": "#201f1d", "sunk": "#2a2826", "ink": "#e9e5dd", "dim": "#a9a49a", "line": "#3a3733",
-    "accent": "#dd8f97", "warn": "#dba75f", "bad": "#f48f84", "bar": "#7d4d53", "on": "#171312",
-    "s0": "#dd8f97", "s1": "#eab3b4", "s2": "#8fb0d0", "s3": "#b9a3d3", "s4": "#86b797", "s5": "#d0ae78",
-    "s6": "#dba75f", "s7": "#7fbcc0", "s8": "#b3bf78", "s9": "#b5aea2",
-}  # fmt: skip
+COLOURS: Final = """\
+paper #faf8f4 #181716
+sunk #efeae0 #2a2826
+ink #20241f #e9e5dd
+dim #5f625b #a9a49a
+line #ddd6c8 #3a3733
+accent #8a2f3f #dd8f97
+warn #8a5300 #dba75f
+bad #a8231b #f48f84
+bar #cfa3a6 #8a5a60
+on #fffefc #171312
+s0 #8a2f3f #c97a83
+s1 #a8545c #e3adaf
+s2 #3f5f7d #8fb0d0
+s3 #6f5b86 #b9a3d3
+s4 #3c6a4d #86b797
+s5 #7a5a2a #d0ae78
+s6 #8f5a1c #dba75f
+s7 #2f6b70 #7fbcc0
+s8 #5f6a2c #b3bf78
+s9 #6b665c #b5aea2
+"""
+"""Each class with its colour in light and in dark. ``s0`` to ``s9`` are categories, ``on`` is text on them."""
 
-FONTS: Final = """\
+SHADES: Final = "Tool results,Tool calls,Assistant,Reasoning,You,System prompt,Tools,Summary,Instruction files"
+"""The categories of ``s0`` to ``s8``."""
+
+TYPE: Final = """\
 .ullage{font-family:-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans","Noto Sans","DejaVu Sans",\
-sans-serif;font-variant-numeric:tabular-nums lining-nums}
+sans-serif;font-size:12px;font-variant-numeric:tabular-nums lining-nums}
 .ullage .serif{font-family:Charter,"Bitstream Charter","Iowan Old Style","Palatino Linotype",Georgia,\
 "Liberation Serif","Noto Serif","DejaVu Serif",serif}
-.ullage .strong{font-weight:600}
-.ullage text{unicode-bidi:isolate}
+.ullage .strong{font-weight:600}.ullage .small{font-size:11px}.ullage .end{text-anchor:end}
+.ullage .mid{text-anchor:middle}.ullage .veil{opacity:.3}.ullage .clear{opacity:0}.ullage text{unicode-bidi:isolate}
 """
 
-COLOURS: Final = Template("""\
-.ullage .paper{fill:$paper}.ullage .sunk{fill:$sunk}.ullage .ink{fill:$ink}.ullage .dim{fill:$dim}
-.ullage .accent{fill:$accent}.ullage .warn{fill:$warn}.ullage .bad{fill:$bad}.ullage .bar{fill:$bar}
-.ullage .on{fill:$on}.ullage .rule{fill:none;stroke:$line}.ullage .point{fill:none;stroke:$ink}
-.ullage .edge{stroke:$paper}.ullage .hollow{fill:$paper;stroke:$ink}.ullage .line{fill:$line}
-.ullage .interval{fill:$ink;opacity:.28}.ullage .tick{fill:none;stroke:$ink;stroke-width:1.5}
-.ullage .hit{fill:$paper;opacity:0}
-.ullage .s0{fill:$s0}.ullage .s1{fill:$s1}.ullage .s2{fill:$s2}.ullage .s3{fill:$s3}.ullage .s4{fill:$s4}
-.ullage .s5{fill:$s5}.ullage .s6{fill:$s6}.ullage .s7{fill:$s7}.ullage .s8{fill:$s8}.ullage .s9{fill:$s9}
-""")
+
+def style(scheme: Scheme) -> str:
+    """The style sheet in the colours of one scheme, or of both."""
+    light = dark = ""
+    for line in COLOURS.splitlines():
+        name, bright, deep = line.split()
+        rule = f".ullage .{name}{{{{fill:{{0}};color:{{0}}}}}}"
+        light += rule.format(bright)
+        dark += rule.format(deep)
+    if scheme == "auto":
+        return f"{TYPE}{light}@media (prefers-color-scheme:dark){{{dark}}}"
+    return TYPE + (dark if scheme == "dark" else light)
 
 
-def rules(scheme: Scheme, colours: Template = COLOURS) -> str:
-    """A style sheet in the colours of one scheme, or of both."""
-    if scheme == "dark":
-        return colours.substitute(DARK)
-    light = colours.substitute(LIGHT)
-    if scheme == "light":
-        return light
-    dark = colours.substitute(DARK)
-    return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
+def shade(category: str) -> str:
+    """The class of a category's colour."""
+    return f"s{[*SHADES.split(','), category].index(category)}"

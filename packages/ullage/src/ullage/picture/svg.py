@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
+from typing import Final
 
-from ullage.advice.sentences import compaction_sentence, heading_of, saving_text
+from ullage.advice.lives import CallRow
+from ullage.advice.sentences import (
+    compaction_sentence,
+    heading_of,
+    saving_text,
+    short,
+)
 from ullage.display.gauge_line import amount
 from ullage.display.text import counted, number, percent
 from ullage.meter.limit_texts import threshold_sentence
-from ullage.meter.reading import Reading
-from ullage.picture.growth import growth
-from ullage.picture.model import Picture, TileGroup, groups_of, words
-from ullage.picture.policy import CARD, GAP, GAUGE_HEIGHT, MARGIN, TILE_TEXT
-from ullage.picture.shapes import (
-    Box,
-    blocks,
-    hover,
-    label,
-    paragraph,
-    placed,
-    rectangle,
-    width_of,
-)
-from ullage.picture.style import FONTS, Scheme, rules
+from ullage.meter.track import MARKS, Step
+from ullage.picture.model import SessionPicture, TileGroups, groups_of
+from ullage.picture.policy import FAR_THRESHOLD, MOST_TILES, NARROWEST_BAR, WIDEST_BAR
+from ullage.picture.shapes import blocks, flowed, words
+from ullage.picture.style import Scheme, shade, style
+
+MISSED: Final = "cache missed"
+GLYPHS: Final = {"compacted": "▼", MISSED: '<tspan class="warn">●</tspan>', "pruned": "▽"}
+"""What is marked below a bar, the most important first."""
+
+UNKNOWN: Final = CallRow(number=0)
+"""Of a call that the history does not have."""
+
+KEY: Final = """\
+<text class="dim small" y="12"><tspan class="bar">■</tspan> reported &#160; <tspan class="ink">━</tspan> estimate \
+&#160; ▼ compacted &#160; ▽ pruned &#160; <tspan class="warn">●</tspan> cache missed</text>"""
 
 
-def svg(picture: Picture, *, scheme: Scheme = "auto") -> str:
-    """The card: how full the window is, what fills it, how it grew, what would make room, the next compaction.
+def svg(picture: SessionPicture, *, scheme: Scheme = "auto") -> str:
+    """The card, 1,000 x 620: how full the window is, what fills it, how it grew, what would make room.
 
     One self-contained file without scripts, links and fonts. Everything from a log is escaped and cut.
 
@@ -35,194 +44,183 @@ def svg(picture: Picture, *, scheme: Scheme = "auto") -> str:
         picture: What is drawn.
         scheme: Its colours. ``auto`` has both and follows the reader's own, also as an image of a page.
     """
-    width, height = CARD
-    inner = width - 2 * MARGIN
-    half = (inner - GAP) / 2
     groups = groups_of(picture)
-    drawn = [
-        rectangle(Box(0, 0, width, height), "paper"),
-        _head(picture, inner),
-        placed(MARGIN, 92, inner, GAUGE_HEIGHT, gauge(picture, groups, inner)),
-        placed(MARGIN, 150, inner, 20, legend(groups, inner)),
-        placed(MARGIN, 182, half, 236, treemap(groups, half, 236)),
-        placed(MARGIN + half + GAP, 176, half, 250, growth(picture, half, 250)),
-        _advice(picture, 452, inner),
-    ]
-    style = f"<style>{FONTS}{rules(scheme)}</style>"
-    return figure(
-        style + "".join(drawn), width, height, "Context window", summary(picture)
-    )
+    title, about, share, used = head(picture)
+    alarm = "bad" if picture.reading.should_compact() else "accent"
+    told, columns = "", advised(picture, 3)
+    room = 960 // max(1, len(columns))
+    for place, (name, saving, text) in enumerate(columns):
+        parts = [
+            (name.replace("`", ""), "ink strong", 2),
+            (saving, "accent", 2),
+            (text.replace("`", ""), "dim", 4 if saving else 6),
+        ]
+        told += f'<svg x="{22 + place * room}" y="484" width="{room}" height="130">{flowed(parts, room - 14)}</svg>'
+    card = f"""\
+<style>{style(scheme)}</style><rect class="paper" width="1000" height="620"/>
+<text class="serif ink" x="28" y="48" font-size="24">{words(title, 52)}</text>
+<text class="dim" x="28" y="72">{words(about, 80)}</text>
+<text class="serif end {alarm}" x="972" y="50" font-size="34">{words(share)}</text>
+<text class="ink end" x="972" y="72">{used}</text>
+<svg x="28" y="88" width="944" height="60">{gauge(picture, groups, 944)}</svg>
+<text class="ink" x="28" y="162">{key(groups[:6])}</text>
+<svg x="28" y="180" width="460" height="240">{treemap(groups, 460, 240)}</svg>
+<svg x="512" y="172" width="460" height="250">{growth(picture, 460)}</svg>
+<rect class="line" x="28" y="446" width="944" height="1"/>
+<text class="dim" x="28" y="472">{words(heading_of(picture.advice))}</text>{told}"""
+    return figure(card, 1000, 620, title, f"{share}: {used}")
 
 
-def figure(content: str, width: float, height: float, name: str, about: str) -> str:
-    """A drawing as an element of its own that says what it shows."""
-    told = f"<title>{escape(name)}</title><desc>{escape(about)}</desc>"
-    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="ullage" role="img" {size}>{told}{content}</svg>'
+def figure(content: str, width: int, height: int, title: str, about: str) -> str:
+    """A drawing as an element of its own that says what it shows. Its width is one of its classes."""
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" class="ullage w{width}" role="img" viewBox="0 0 {width} {height}" \
+width="{width}" height="{height}"><title>{words(title)}</title><desc>{words(about)}</desc>{content}</svg>"""
 
 
-def summary(picture: Picture) -> str:
-    """The picture in a sentence."""
-    parts = [used_text(picture.reading), threshold_sentence(picture.reading.threshold)]
-    return ". ".join(part for part in parts if part)
-
-
-def used_text(reading: Reading) -> str:
-    """``35,462 (35,433 to 36,610) of 200,000 tokens, 18 %``."""
-    window = reading.window.tokens
-    if window is None:
-        return f"{amount(reading.used)} tokens, window unknown"
-    share = percent(reading.used.tokens, window)
-    return f"{amount(reading.used)} of {number(window)} tokens, {share}"
-
-
-def about_text(picture: Picture) -> str:
-    """The model, the program and the calls so far."""
+def head(picture: SessionPicture) -> tuple[str, str, str, str]:
+    """The title, what it is of, the share of the window that is used, and that in tokens."""
+    reading = picture.reading
     calls = counted(len(picture.history.main_calls), "call")
-    parts = [picture.reading.model, picture.program, f"after {calls}"]
-    return " · ".join(words(part) for part in parts if part)
+    about = " · ".join(filter(None, (reading.model, picture.program, f"after {calls}")))
+    share, used = "", f"{amount(reading.used)} tokens, window unknown"
+    if reading.window.tokens is not None:
+        share = percent(reading.used.tokens, reading.window.tokens)
+        used = f"{amount(reading.used)} of {number(reading.window.tokens)} tokens"
+    return picture.title or picture.program or "Session", about, share, used
 
 
-def _head(picture: Picture, inner: float) -> str:
+def advised(picture: SessionPicture, most: int) -> list[tuple[str, str, str]]:
+    """The first suggestions, and the next compaction: a title, what it saves, and a text."""
+    told: list[tuple[str, str, str]] = []
+    for each in picture.advice.suggestions[:most]:
+        about = f"{each.text}: {each.quote}" if each.quote else each.text
+        told.append(
+            (each.title, saving_text(each.saving), f"To do: {each.how} ({about})")
+        )
+    coming = picture.advice.compaction
+    if coming is not None:
+        told.append(("Next compaction", "", compaction_sentence(coming, picture.history)))
+    return told
+
+
+def key(groups: TileGroups) -> str:
+    """The categories with their colours and tokens, for a text of SVG or a paragraph of HTML."""
+    drawn = ""
+    for name, held in groups:
+        drawn += f'<tspan class="{shade(name)}">■</tspan>&#160;{words(name)}&#160;{number(held.total())}&#160;&#160; '
+    return drawn
+
+
+def gauge(picture: SessionPicture, groups: TileGroups, width: int) -> str:
+    """The window as a bar: what is used by what, its interval, and the compaction threshold."""
     reading = picture.reading
-    window = reading.window.tokens
-    figures, beside = number(reading.used.tokens), "tokens, window unknown"
-    if window is not None:
-        figures = percent(reading.used.tokens, window)
-        beside = used_text(reading).rpartition(", ")[0]
-    right = MARGIN + inner
-    style = "bad" if reading.should_compact() else "accent"
-    room = inner - 330
-    return "".join(
-        (
-            label(
-                MARGIN,
-                48,
-                picture.title or picture.program,
-                size=23,
-                style="serif ink",
-                room=room,
-            ),
-            label(MARGIN, 72, about_text(picture), size=13, style="dim", room=room),
-            label(right, 50, figures, size=34, style=f"serif {style}", anchor="end"),
-            label(right, 72, beside, size=13, anchor="end"),
-        )
-    )
-
-
-def gauge(picture: Picture, groups: Sequence[TileGroup], width: float) -> str:
-    """The window as a bar: what is used by what, the interval, the compaction threshold, what is kept for the answer."""
-    reading = picture.reading
-    used, window, point = reading.used, reading.window.tokens, reading.compaction_point
-    scale = width / max(window or 0, used.high, point or 0, 1)
-    drawn = [rectangle(Box(0, 8, width, 18), "sunk")]
-    if window is not None and reading.reserve:
-        kept = Box((window - reading.reserve) * scale, 8, reading.reserve * scale, 18)
-        drawn.append(
-            hover(
-                f"{number(reading.reserve)} kept for the answer", rectangle(kept, "line")
-            )
-        )
+    used, window = reading.used, reading.window.tokens or 0
+    point = reading.compaction_point or 0
+    scale = width / max(window, used.high, point, 1)
+    drawn = f'<rect class="sunk" y="8" width="{width}" height="18"/>'
     x = 0.0
-    for group in groups:
-        part = rectangle(Box(x, 8, group.tokens * scale, 18), f"s{group.shade}")
-        drawn.append(hover(f"{group.name} {number(group.tokens)}", part))
-        x += group.tokens * scale
-    doubt = Box(used.low * scale, 4, max(2, (used.high - used.low) * scale), 26)
-    drawn.append(
-        hover(
-            f"95 times in 100 between {number(used.low)} and {number(used.high)}",
-            rectangle(doubt, "interval"),
+    for name, held in groups:
+        size = held.total() * scale
+        title = words(f"{name} {number(held.total())}")
+        at = f'class="{shade(name)}" x="{x:.1f}" width="{size:.1f}"'
+        drawn += f'<rect {at} y="8" height="18"><title>{title}</title></rect>'
+        x += size
+    doubt = max(2, (used.high - used.low) * scale)
+    drawn += f'<rect class="ink veil" x="{used.low * scale:.1f}" y="4" width="{doubt:.1f}" height="26"/>'
+    if point:
+        x, told = point * scale, words(threshold_sentence(reading.threshold))
+        drawn += f'<rect class="ink" x="{x - 1:.1f}" y="2" width="2" height="30"/>'
+        drawn += f'<text class="ink small end" x="{max(190, min(x, width - 60)):.1f}" y="46">{told}</text>'
+    end = number(window) if window else "window unknown"
+    if 0 < window < used.tokens:
+        end = f"over {end}"
+    return f'{drawn}<text class="dim small end" x="{width}" y="46">{end}</text>'
+
+
+def treemap(groups: TileGroups, width: int, height: int) -> str:
+    """What fills the window: an area for each name, in proportion to its tokens."""
+    drawn = ""
+    areas = blocks([held.total() for _, held in groups], (0, 0, width, height))
+    for (category, held), area in zip(groups, areas, strict=True):
+        tiles = Counter(dict(held.most_common(MOST_TILES)))
+        tiles["others"] += held.total() - tiles.total()
+        tiles += Counter()  # without what has no tokens
+        boxes = blocks(list(tiles.values()), area)
+        for (name, tokens), (x, y, wide, tall) in zip(tiles.items(), boxes, strict=True):
+            lines = int(tall / 16)
+            parts = [
+                (name, "on", max(1, lines - 1)),
+                (number(tokens), "on small", lines - 1),
+            ]
+            label = flowed(parts[: lines if wide > 34 else 0], wide - 10)
+            title = words(f"{category}: {name}, {number(tokens)} tokens", 400)
+            drawn += f"""\
+<svg x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}"><title>{title}</title>\
+<rect class="{shade(category)}" width="{max(0, wide - 1):.1f}" height="{max(0, tall - 1):.1f}"/>{label}</svg>"""
+    return drawn
+
+
+def growth(picture: SessionPicture, width: int) -> str:
+    """All calls from left to right, 250 pixels high. Of neighbours that share a bar, the largest is drawn."""
+    steps, point = picture.steps, picture.reading.compaction_point or 0
+    if not steps:
+        return '<text class="dim" y="40">No call has ended yet.</text>'
+    most = max(max(step.high, step.actual or 1) for step in steps)
+    if point <= FAR_THRESHOLD * most:
+        most = max(most, point)
+    scale, room, drawn = 176 / most, width - 44, KEY
+    unit = 10 ** floor(log10(most / 2 + 1))
+    for tokens in range(0, most + 1, unit * ceil(most / unit / 5)):
+        y = 216 - tokens * scale
+        drawn += f'<rect class="line" x="44" y="{y:.1f}" width="{room}" height="1"/>'
+        drawn += (
+            f'<text class="dim small end" x="36" y="{y + 4:.1f}">{short(tokens)}</text>'
         )
-    )
-    end = number(window) if window is not None else ""
-    drawn.append(label(width, 46, end, size=11, style="dim", anchor="end"))
-    if point is not None:
-        at = point * scale
-        drawn.append(f'<path class="point" stroke-width="2" d="M{at:.1f} 2v30"/>')
-        sentence = threshold_sentence(reading.threshold)
-        half = width_of(sentence, 11) / 2
-        at = min(max(at, half), width - half - width_of(end, 11) - 10)
-        drawn.append(label(at, 46, sentence, size=11, anchor="middle"))
-    return "".join(drawn)
+    rows = {row.call: row for row in picture.history.main_calls}
+    count = min(len(steps), room // NARROWEST_BAR)
+    pitch = min(room / count, WIDEST_BAR)
+    for place in range(count):
+        some = steps[place * len(steps) // count : (place + 1) * len(steps) // count]
+        drawn += _bar(some, rows, 44 + place * pitch, pitch, scale)
+    if 0 < point <= most:
+        y = 216 - point * scale
+        told = words(threshold_sentence(picture.reading.threshold))
+        drawn += f'<rect class="ink" x="44" y="{y:.1f}" width="{room}" height="1"/>'
+        drawn += f'<text class="ink small end" x="{width}" y="{y - 6:.1f}">{told}</text>'
+    ends = f"calls {number(steps[0].number)} to {number(steps[-1].number)}"
+    return f'{drawn}<text class="dim small" x="44" y="246">{ends}</text>'
 
 
-def legend(groups: Sequence[TileGroup], width: float) -> str:
-    """The categories with their colours and tokens, as far as there is room in a line."""
-    drawn: list[str] = []
-    x = 0.0
-    for group in groups:
-        text = f"{words(group.name)} {number(group.tokens)}"
-        needed = 15 + width_of(text)
-        if x + needed > width:
-            break
-        drawn.append(rectangle(Box(x, 3, 10, 10), f"s{group.shade}"))
-        drawn.append(label(x + 15, 12, text))
-        x += needed + 14
-    return "".join(drawn)
+def _bar(
+    steps: Sequence[Step],
+    rows: Mapping[str, CallRow],
+    x: float,
+    pitch: float,
+    scale: float,
+) -> str:
+    """The calls that share a bar, with all that happened before one of them."""
+    step = max(steps, key=lambda each: each.actual or each.estimated)
+    told: list[str] = []
+    for each in steps:
+        told += happened(each, rows.get(each.call, UNKNOWN))
+    mark = next((GLYPHS[word] for word in GLYPHS if word in told), "")
+    actual = step.actual or 0
+    estimate = f"{number(step.estimated)} ({number(step.low)} to {number(step.high)})"
+    reported = number(actual) if actual else "nothing"
+    title = f"Call {number(step.number)}: {estimate} estimated, {reported} reported"
+    at = f'x="{x:.1f}" width="{0.9 * pitch:.1f}"'
+    return f"""\
+<g><title>{words("; ".join([title, *told]), 400)}</title><rect class="clear" {at} y="40" height="176"/>\
+<rect class="bar" {at} y="{216 - actual * scale:.1f}" height="{actual * scale:.1f}"/>\
+<rect class="ink veil" {at} y="{216 - step.high * scale:.1f}" height="{(step.high - step.low) * scale:.1f}"/>\
+<rect class="ink" {at} y="{216 - step.estimated * scale:.1f}" height="1.5"/>\
+<text class="ink mid" x="{x + pitch / 2:.1f}" y="229">{mark}</text></g>"""
 
 
-def treemap(groups: Sequence[TileGroup], width: float, height: float) -> str:
-    """What fills the window: an area for each item, in proportion to its tokens."""
-    if not groups:
-        return label(0, 16, "Nothing is known of what fills the window.", style="dim")
-    drawn: list[str] = []
-    areas = blocks([group.tokens for group in groups], Box(0, 0, width, height))
-    for group, area in zip(groups, areas, strict=True):
-        for tile, box in zip(
-            group.tiles, blocks([each.tokens for each in group.tiles], area), strict=True
-        ):
-            content = rectangle(Box(0, 0, box.width, box.height), f"edge s{group.shade}")
-            if box.width >= TILE_TEXT and box.height >= 18:
-                room = box.width - 10
-                lines = int((box.height - 4) / 16)
-                content += "".join(
-                    paragraph(6, 15, tile.name, room, max(1, lines - 1), "on")
-                )
-                if lines > 1:
-                    content += label(
-                        6,
-                        box.height - 7,
-                        number(tile.tokens),
-                        size=11,
-                        style="on",
-                        room=room,
-                    )
-            told = f"{group.name}: {tile.name}, {number(tile.tokens)} tokens"
-            drawn.append(hover(told, placed(*box, content)))
-    return "".join(drawn)
-
-
-def _advice(picture: Picture, y: float, inner: float) -> str:
-    """Up to three suggestions and the next compaction, side by side."""
-    advice = picture.advice
-    columns = [
-        (
-            each.title,
-            saving_text(each.saving),
-            f"{each.text}. To do: {each.how}".replace("`", ""),
-        )
-        for each in advice.suggestions
-    ]
-    if advice.compaction is not None:
-        columns.append(
-            (
-                "Next compaction",
-                "",
-                compaction_sentence(advice.compaction, picture.history),
-            )
-        )
-    drawn = [f'<path class="rule" d="M{MARGIN} {y}H{MARGIN + inner}"/>']
-    drawn.append(label(MARGIN, y + 24, heading_of(advice), style="dim", room=inner))
-    room = (inner - GAP * (len(columns) - 1)) / max(1, len(columns))
-    for place, (title, saving, text) in enumerate(columns):
-        x = MARGIN + place * (room + GAP)
-        lines = paragraph(0, 14, title, room, 2, "ink strong")
-        below = 14 + 16 * len(lines)
-        if saving:
-            saved = paragraph(0, below, saving, room, 2, "accent")
-            lines += saved
-            below += 16 * len(saved)
-        lines += paragraph(0, below, text, room, 3 if saving else 6)
-        drawn.append(placed(x, y + 38, room, 120, "".join(lines)))
-    return "".join(drawn)
+def happened(step: Step, row: CallRow) -> list[str]:
+    """What happened before a call, and why it paid again."""
+    told = [MARKS.get(mark, mark) for mark in step.marks]
+    if row.cause is not None:
+        told += MISSED, row.cause.line
+    return told

@@ -77,7 +77,7 @@ def _check(follower: object) -> None:
 
 
 def detach(client: ClientT) -> ClientT:
-    """The same client without what ``attach`` did. Calls that are under way are still followed to their end.
+    """The same client without what ``attach`` did. Running calls are still followed to their end.
 
     Args:
         client: One that ``attach`` was given; another one is left as it is.
