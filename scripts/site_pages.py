@@ -24,6 +24,7 @@ PROJECT = {
     "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "README.md": "index.md",
+    "RECIPES.md": "project/recipes.md",
     "RELEASING.md": "project/releasing.md",
     "ROADMAP.md": "project/roadmap.md",
     "SECURITY.md": "project/security.md",
@@ -32,6 +33,7 @@ PROJECT = {
     "examples/README.md": "project/examples.md",
     "examples/coding-agent/README.md": "project/example-coding-agent.md",
     "examples/notebook/README.md": "project/example-notebook.md",
+    "examples/recordings/README.md": "project/example-recordings.md",
     "examples/research-agent/README.md": "project/example-research-agent.md",
     "examples/service/README.md": "project/example-service.md",
     "examples/testing/README.md": "project/example-testing.md",
@@ -43,6 +45,7 @@ PROJECT = {
     "packages/ullage-server/README.md": "project/ullage-server.md",
     "packages/ullage-simulators/README.md": "project/ullage-simulators.md",
     "packages/ullage-simulators/RULES.md": "project/simulators-rules.md",
+    "tests/README.md": "project/tests.md",
     "tests/hostile/ATTACKS.md": "project/attacks.md",
 }
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""

@@ -192,11 +192,11 @@ def test_every_picture_of_the_documentation_is_looked_for() -> None:
 @pytest.mark.parametrize(
     ("planted", "found"),
     [
-        ("`codec/gone.py`", ["CONTRIBUTING.md: there is no codec/gone.py"]),
+        ("`codec/gone.py`", ["RECIPES.md: there is no codec/gone.py"]),
         ("`meter/`, `events.py`, `WIRES` of `codec/wires/__init__.py`", []),
         (
             "`GONE` of `codec/wires/__init__.py`",
-            ["CONTRIBUTING.md: codec/wires/__init__.py has no GONE"],
+            ["RECIPES.md: codec/wires/__init__.py has no GONE"],
         ),
     ],
 )

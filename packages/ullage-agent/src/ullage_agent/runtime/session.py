@@ -1328,16 +1328,11 @@ class Session(Generic[OutputT]):
         """
         return await self._open.store.read(self.id, after=after)
 
-<<<<<<< HEAD
-    async def picture(self) -> SessionPicture:
+    async def picture(self) -> DrawnSession:
         """What fills the window, how it grew, and what would make room; a notebook draws it.
 
         Reads the whole ledger.
         """
-=======
-    async def picture(self) -> DrawnSession:
-        """What fills the window, how it grew, and what would make room; a notebook draws it. Reads the whole ledger."""
->>>>>>> main
         events = await self.history()
         title, _ = naming("", "", events)
         draw = partial(picture_of, events, title=title)
