@@ -33,6 +33,7 @@ PROJECT = {
     "examples/README.md": "project/examples.md",
     "examples/coding-agent/README.md": "project/example-coding-agent.md",
     "examples/notebook/README.md": "project/example-notebook.md",
+    "examples/recordings/README.md": "project/example-recordings.md",
     "examples/research-agent/README.md": "project/example-research-agent.md",
     "examples/service/README.md": "project/example-service.md",
     "examples/testing/README.md": "project/example-testing.md",
