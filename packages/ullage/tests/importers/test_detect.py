@@ -73,7 +73,9 @@ def test_json_that_is_no_session_is_told_from_one(tmp_path: Path, content: bytes
 def test_a_missing_file_and_a_directory_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="No such file"):
         read(tmp_path / "nowhere.jsonl")
-    with pytest.raises(UnreadableInput, match="begun in the directory .*opencode export"):
+    with pytest.raises(
+        UnreadableInput, match=r"begun in the directory .*opencode export"
+    ):
         read(tmp_path)
 
 

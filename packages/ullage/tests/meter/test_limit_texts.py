@@ -40,7 +40,10 @@ def test_a_passed_threshold_is_named_with_its_owner() -> None:
 
 
 def test_sources_are_told_in_words() -> None:
-    assert threshold_source(THEIRS) == "threshold: the program's default (33,000 below the window)"
+    assert (
+        threshold_source(THEIRS)
+        == "threshold: the program's default (33,000 below the window)"
+    )
     assert threshold_source(WOULD) == ""
     log = Window(tokens=258_400, source="log")
     assert window_source(log) == "window: named by the log"
