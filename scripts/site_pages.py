@@ -51,6 +51,7 @@ PROJECT = {
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
 
 PLAIN = (
+    "LICENSE",
     "bench/three/coding.py",
     "bench/three/coding_pydantic_ai.py",
     "bench/three/research.py",
@@ -61,7 +62,6 @@ PLAIN = (
     "examples/loop.py",
     "examples/redis_store.py",
     "examples/provider.py",
-    "examples/redis_store.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",
 )
