@@ -45,8 +45,9 @@ bench:  ## ~2 min: the quick benchmarks, beside their peers; each other one: uv 
 clients:  ## ~15 min: real clients from npm and PyPI against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
 
-local:  ## ~5 min: how close the estimates are on a real llama-server; fetches 100 MB
-	@uv run --with gguf python -m bench.local_server $(ARGS)
+local:  ## ~5 min: how close the estimates are on a real llama-server; fetches 100 MB into bench/out
+	@mkdir -p bench/out && uv run --with numpy --with gguf python -m bench.record bench/out bench/out/sessions.jsonl.gz
+	@uv run python -m bench.accuracy bench/out/sessions.jsonl.gz
 
 sdk-news:  ## ~1 min: what the newest SDKs of OpenAI, Anthropic and Google have and the codecs do not know
 	@uv run --no-project --isolated --with openai --with anthropic --with google-genai python -m scripts.sdk_news

@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 
 import httpx2
 
+from scripts.install_lines import written
 from ullage_agent.tools.launcher import readable
 
 ROOT: Final = Path(__file__).parents[1]
@@ -42,8 +43,8 @@ def seen(value: Value | None, shown: object) -> Value:
 
 
 def command_of(part: str) -> str:
-    """The README's command that holds these words. Raises ``LookupError`` if it has none."""
-    readme = (ROOT / "README.md").read_text("utf-8")
+    """The README's command that holds these words, as with a clone. Raises ``LookupError`` if it has none."""
+    readme = written((ROOT / "README.md").read_text("utf-8"), published=False)
     for line in readme.splitlines():
         if line.startswith(("uv run ", "ullage ")) and part in line:
             return line

@@ -59,8 +59,10 @@ def picture() -> str:
         told = status_line(dict(STATUS), LineSettings({}))
         card = picture_of_log(LOG).svg()
     plain = re.sub(r"\x1b\[\d+m", "", told)
-    right = WIDTH - MARGIN
-    rules = f'<path class="rule" d="M{MARGIN} 8H{right}M{MARGIN} 44H{right}"/>'
+    rules = "".join(
+        f'<rect class="line" x="{MARGIN}" y="{y}" width="{WIDTH - 2 * MARGIN}" height="1"/>'
+        for y in (8, 44)
+    )
     strip = (
         f'<svg y="{CARD}" width="{WIDTH}" height="{STRIP}" font-size="13.5" font-family="ui-monospace, \'SF Mono\','
         f" Menlo, Consolas, 'DejaVu Sans Mono', monospace\">{rules}{line_of('> ', 31)}"

@@ -8,63 +8,46 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from scripts.house.messages import VALUE, messages
 from scripts.house.source import of_ullage
 
-
-class Area(NamedTuple):
-    """Messages of some folders, and the guide to what they are about."""
-
-    title: str
-    guide: str
-    folders: tuple[str, ...]
-
-
-AREAS: Final = (
-    Area("Calls of a model", "wire", ("ullage/wire", "ullage/codec", "ullage/models")),
-    Area("The store", "store", ("ullage/store", "ullage/check", "ullage_cluster/postgr")),
-    Area("Tools and the sandbox", "tools", ("ullage_agent/tools",)),
-    Area("Chat", "chat", ("ullage_agent/chat",)),
-    Area("Agents, sessions, settings", "agent", ("ullage_agent/",)),
-    Area("Servers and workers", "http", ("ullage_server/", "ullage_cluster/")),
-    Area(
-        "Meter, Compactor, plug-ins", "meter", ("ullage/meter", "ullage/co", "ullage/pl")
-    ),
-    Area("Commands, logs, clients", "clients", ("",)),
-)
-"""The first that fits counts, and the last one takes what is left."""
-
-
-def page_names() -> dict[str, str]:
-    """Each page of the site by its place, with its title."""
-    return {f"messages/{area.guide}.md": area.title for area in AREAS}
+AREAS: Final = {
+    "Calls of a model": "wire ullage/wire ullage/codec ullage/models",
+    "The store": "store ullage/store ullage/checkpoint ullage_cluster/postgres",
+    "Tools and the sandbox": "tools ullage_agent/tools",
+    "Chat": "chat ullage_agent/chat",
+    "Agents, sessions, settings": "agent ullage_agent/",
+    "Servers and workers": "http ullage_server/ ullage_cluster/",
+    "Meter, Compactor, plug-ins": "meter ullage/meter ullage/co ullage/plugins",
+    "Commands, logs, clients": "clients ullage",
+}
+"""By title: the guide to what messages are about, and where they come from. The first that fits counts, and the
+last one takes what is left."""
 
 
 @cache
-def by_area() -> Mapping[Area, list[str]]:
-    """The texts of each area's messages in the order of the alphabet."""
-    found: dict[Area, list[str]] = {area: [] for area in AREAS}
-    for place, _, text in messages(of_ullage()):
-        area = next(area for area in AREAS if place.startswith(area.folders))
-        found[area].append(" ".join(text.replace(VALUE, "…").split()))
-    return {area: sorted(set(texts)) for area, texts in found.items()}
-
-
-def shown(text: str) -> str:
-    """A message as HTML."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
+def made_pages() -> dict[str, tuple[str, list[str]]]:
+    """Each page of the site by its place: its title and messages."""
+    left = {" ".join(told.text.split()): told.place for told in messages(of_ullage())}
+    made = {}
+    for title, words in AREAS.items():
+        guide, *folders = words.split()
+        texts = [text for text in sorted(left) if left[text].startswith(tuple(folders))]
+        made[f"messages/{guide}.md"] = (title, texts)
+        for text in texts:
+            del left[text]
+    return made
 
 
 def page(place: str) -> str:
-    """The page of one area."""
-    area = next(area for area in AREAS if place == f"messages/{area.guide}.md")
-    parts = [
-        f"# {area.title}: messages\n\n[The guide](../{area.guide}.md). `…` is a value."
-    ]
-    for number, text in enumerate(by_area()[area]):
-        parts.append(f'<h3 class="message" id="m{number}">{shown(text)}</h3>')
+    """The text of a page."""
+    title, texts = made_pages()[place]
+    parts = [f"# {title}: messages\n\n[The guide](../{place[9:]}). `…` is a value."]
+    for number, text in enumerate(texts):
+        shown = html.escape(text.replace(VALUE, "…"), quote=False)
+        shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", shown)
+        parts.append(f'<h3 class="message" id="m{number}">{shown}</h3>')
     return "\n\n".join(parts)

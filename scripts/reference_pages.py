@@ -8,15 +8,10 @@ A test compares the page with what this makes. mkdocstrings fills the site's pag
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-
-with suppress(ImportError):  # the site needs the names alone
-    import ullage
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -39,7 +34,8 @@ HEAD = """# Reference
 
 <!-- Made by `uv run python -m scripts.reference_pages`. -->
 
-`import ullage` gives these names and modules; everything else may change. `help(ullage.Agent)` shows what the site has a page for.
+`import ullage` gives these names and modules; everything else may change. `help(ullage.Agent)` shows what the
+site has a page for.
 """
 
 ENTRY = """::: {path}
@@ -64,7 +60,7 @@ OPAQUE = frozenset(
 
 def modules() -> list[str]:
     """The public modules, without importing them: the site is made where Ullage is not installed."""
-    for node in ast.walk(ast.parse((SOURCE / "__init__.py").read_text("utf-8"))):
+    for node in ast.walk(tree_of(SOURCE / "__init__.py")):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
             return list(ast.literal_eval(node.value))
     raise LookupError("ullage/__init__.py has no _MODULES")
@@ -82,24 +78,15 @@ def names_in(module: str) -> list[str]:
     return sorted((name for name in defined if not name.startswith("_")), key=str.lower)
 
 
-def first_line(value: object) -> str:
-    """The sentence that a docstring begins with."""
-    text = inspect.getdoc(value) or ""
-    return " ".join(text.partition("\n\n")[0].split()).replace("``", "`")
-
-
 def index() -> str:
     """The page in the repository."""
-    parts = [HEAD, *(table(task, names.split()) for task, names in TASKS.items())]
-    return "\n".join([*parts, table("Modules", modules())])
-
-
-def table(title: str, names: Iterable[str]) -> str:
-    """A part of the index: names with the first sentence of each."""
-    rows = [f"| `{name}` | {first_line(getattr(ullage, name))} |" for name in names]
-    return "\n".join(
-        [f"## {title}\n", "| `ullage.…` | what it is |", "|---|---|", *rows, ""]
-    )
+    given = SOURCE / "__init__.py"
+    parts = [HEAD]
+    for task, names in TASKS.items():
+        rows = {f"`{name}`": told(definition(given, name)) for name in names.split()}
+        parts.append(f"## {task}\n{rows_of('`ullage.…`', rows)}")
+    rows = {f"`{name}`": told(tree_of(SOURCE / f"{name}.py")) for name in modules()}
+    return "\n".join([*parts, f"## Modules\n{rows_of('`ullage.…`', rows)}"])
 
 
 def page_names() -> dict[str, str]:
@@ -135,8 +122,9 @@ def tree_of(file: Path) -> ast.Module:
 def definition(file: Path, name: str) -> Definition | None:
     """The class or function that a file defines or imports under this name; ``None`` for what is neither."""
     for node in ast.walk(tree_of(file)):
-        if isinstance(node, Definition) and node.name == name:
-            return node
+        named = isinstance(node, Definition) and node.name == name and node
+        if named and ast.get_docstring(named):  # an overload has none
+            return named
         if isinstance(node, ast.ImportFrom) and any(each.name == name for each in node.names):  # fmt: skip
             path = str(node.module).replace(".", "/")
             for found in ROOT.glob(f"packages/*/src/{path}.py"):
@@ -175,8 +163,8 @@ def methods_of(found: ast.ClassDef) -> dict[str, str]:
     }
 
 
-def told(found: Definition | None) -> str:
-    """The sentence that the docstring of a definition begins with."""
+def told(found: Definition | ast.Module | None) -> str:
+    """The sentence that a docstring begins with."""
     text = ast.get_docstring(found) if found else ""
     return " ".join((text or "").partition("\n\n")[0].split()).replace("``", "`")
 

@@ -1,6 +1,6 @@
 """Checks that a tag, the versions and the changelog agree, and writes the release notes (RELEASING.md).
 
-uv run python -m scripts.release v0.2.0 --notes notes.md [--address https://HOST/OWNER/NAME/blob/v0.2.0]
+uv run python -m scripts.release v0.2.0 --notes notes.md [--publish] [--address https://HOST/OWNER/NAME/blob/v0.2.0]
 """
 
 import argparse
@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from scripts.install_lines import PUBLISHED
 from scripts.repository import ROOT
 
 CITATION = "CITATION.cff"
@@ -50,6 +51,12 @@ def on_a_page(notes: str, address: str) -> str:
     return re.sub(r"\n +(?! |-)", " ", notes)
 
 
+UNPUBLISHED = (
+    "The READMEs that the index shows would install from a clone: set PUBLISHED in"
+    " scripts/install_lines.py, and run `uv run python -m scripts.install_lines`."
+)
+
+
 def problems(tag: str, found: Mapping[str, str], changelog: str) -> list[str]:
     """What has to be changed before this tag can be released."""
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
@@ -71,10 +78,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.release")
     parser.add_argument("tag")
     parser.add_argument("--notes", type=Path, required=True)
+    parser.add_argument("--publish", action="store_true", help="it goes to the index")
     parser.add_argument("--address", default="", help="of the repository's files")
     options = parser.parse_args(arguments)
     changelog = (ROOT / CHANGELOG).read_text()
     wrong = problems(options.tag, versions(), changelog)
+    if options.publish and not PUBLISHED:
+        wrong.append(UNPUBLISHED)
     for line in wrong:
         print(line, file=sys.stderr)
     if wrong:

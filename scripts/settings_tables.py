@@ -23,7 +23,8 @@ def page() -> str:
 
 <!-- Made by `uv run python -m scripts.settings_tables`. -->
 
-`Agent(…, reserve="16k")`, `ULLAGE_RESERVE=16k`, `/set reserve 16k`, or a line of your `ullage.toml`: [where they are set](settings.md).
+`Agent(…, reserve="16k")`, `ULLAGE_RESERVE=16k`, `/set reserve 16k`, or a line of your `ullage.toml`:
+[where they are set](settings.md).
 
 {table()}
 

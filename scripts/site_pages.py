@@ -82,7 +82,8 @@ def on_config(config: Any) -> Any:
     nav = {title: pages for part in config["nav"] for title, pages in part.items()}
     named = [{name: place} for place, name in page_names().items()]
     nav["Reference"][0] = {"Python": ["reference.md", *named]}
-    told = [{title: place} for place, title in message_pages.page_names().items()]
+    made = message_pages.made_pages()
+    told = [{title: place} for place, (title, _) in made.items()]
     nav["Help"].insert(1, {"Messages": told})
     return config
 
@@ -98,7 +99,7 @@ def on_files(files: Any, config: Any) -> Any:
             )
     for place, name in (page_names() | inner_names()).items():
         files.append(File.generated(config, place, content=page_of_name(name)))
-    for place in message_pages.page_names():
+    for place in message_pages.made_pages():
         text = message_pages.page(place)
         files.append(File.generated(config, place, content=text))
     for name in PLAIN:

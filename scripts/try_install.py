@@ -1,7 +1,7 @@
 """Follow the start pages word for word, and use wheels and sources: ``uv run python -m scripts.try_install [BUILT]``.
 
 Each trial has an empty home. The pages' commands are typed into a terminal, in a copy of this checkout; the others
-install from the built files. What they depend on comes from the package index.
+install from the built files. What they depend on comes from the package index. Names of pages try these alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.clients.terminal import Terminal, started
 from scripts.house.pages import blocks
 from scripts.repository import ROOT, committed
 
-LONGEST_S: Final = 240
+LONGEST_S: Final = 120
 SESSION: Final = str(ROOT / "examples" / "session.jsonl")
 
 PAGES: Final = ("install", "claude-code", "loop", "agent", "service")
@@ -54,7 +54,7 @@ STEPS: Final = (
     Step(r"ullage context --follow", r"compacts at [\d,]+", CTRL_C),
     Step(
         r"ullage install claude-code --statusline",
-        r"(?s)1 status line.*\[y/N\] ",
+        r"(?s)gets.*\[y/N\] ",
         "y\r",
     ),
     Step(r"uv run .* examples/loop.py", r"2 compactions\. .* whole: 32 messages"),
@@ -117,9 +117,11 @@ def main() -> int:
             copy = clone / file.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, copy)
-        for page in PAGES:
+        for page in sys.argv[1:] or PAGES:
             print(f"docs/start/{page}.md:", flush=True)
             try_page(page, clone, top / page)
+        if sys.argv[1:]:
+            return 0
         built = top / "built"
         if sys.argv[1:]:
             built = Path(sys.argv[1]).resolve()

@@ -15,26 +15,14 @@ WORST: Final = re.compile(
 )
 """Those that have no other meaning in our texts."""
 
-OTHER_VOICES: Final = ("CHANGELOG.md", "CODE_OF_CONDUCT.md")
+OTHER_VOICES: Final = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "ullage/context/prompt.py")
 
 
-def found(name: str, text: str, line: int = 1) -> Iterator[str]:
+def found(name: str, text: object, line: int = 1) -> Iterator[str]:
     """The worst words of a text, with its name and line."""
-    for number, row in enumerate(text.splitlines(), line):
-        for word in WORST.finditer(row):
-            yield f"{name}:{number}: {word[0]!r} is not plain English"
-
-
-def texts(source: Source) -> Iterator[ast.Constant]:
-    """Strings of several words that are no docstring."""
-    told = {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
-    for node in source.nodes:
-        if (
-            isinstance(node, ast.Constant)
-            and " " in str(node.value)
-            and id(node) not in told
-        ):
-            yield node
+    for word in WORST.finditer(str(text)):
+        number = line + str(text).count("\n", 0, word.start())
+        yield f"{name}:{number}: {word[0]!r} is not plain English"
 
 
 def faults() -> Iterator[str]:
@@ -43,7 +31,13 @@ def faults() -> Iterator[str]:
         if path.name not in OTHER_VOICES:
             yield from found(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
     for source in of_ullage():
-        if source.name == "ullage/context/prompt.py":
-            continue
-        for node in texts(source):
-            yield from found(source.name, str(node.value), node.lineno)
+        if source.name not in OTHER_VOICES:
+            yield from faults_of(source)
+
+
+def faults_of(source: Source) -> Iterator[str]:
+    """The worst words in strings of several words that are no docstring."""
+    told = {node.value for node in source.nodes if isinstance(node, ast.Expr)}
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and " " in str(node.value) and node not in told:
+            yield from found(source.name, node.value, node.lineno)

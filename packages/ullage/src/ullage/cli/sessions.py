@@ -139,7 +139,7 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"There is no file {name}, and no session whose id begins or ends so. `ullage sessions` lists them."
+            f"There is no file {name}, and no session whose id begins or ends with it. `ullage sessions` lists them."
         )
     if len(matching) > 1:
         several = "\n".join(f"  {place.id}  {place.path}" for place in matching[:5])

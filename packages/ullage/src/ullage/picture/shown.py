@@ -15,7 +15,6 @@ from ullage.picture.model import SessionPicture
 from ullage.picture.style import Scheme
 from ullage.picture.svg import svg
 
-
 NOTEBOOK: Final = """\
 <style>:is([data-jp-theme-light=true],.vscode-light) .ullage-picture{color-scheme:light}\
 :is([data-jp-theme-light=false],.vscode-dark) .ullage-picture{color-scheme:dark}</style>"""
