@@ -86,10 +86,11 @@ class NotASession(InputError):
     def __init__(self, what: str, tried: tuple[FormatMiss, ...]) -> None:
         self.what = what
         self.tried = tried
-        lines = "\n".join(f"  {miss.format}: {miss.missed}" for miss in tried)
-        super().__init__(
-            f"{what} is no session log that Ullage can read.\nFormats tried:\n{lines}\n{READABLE}"
-        )
+        lines = [f"  {miss.format}: {miss.missed}" for miss in tried]
+        if tried:
+            lines.insert(0, "Formats tried:")
+        said = f"{what} is no session log that Ullage can read."
+        super().__init__("\n".join([said, *lines, READABLE]))
 
 
 class InvalidRequest(InputError):

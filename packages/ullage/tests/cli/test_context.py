@@ -233,16 +233,21 @@ def test_an_empty_newest_log_is_skipped(home: Path, capsys: CaptureFixture[str])
     assert "passed over" in streams.err
 
 
-def test_the_end_of_an_id_is_enough(home: Path, capsys: CaptureFixture[str]) -> None:
-    log = write_log(home / ".pi/agent/sessions/a/2026-01-02_d97339c6-6c10.jsonl")
-    assert as_json(capsys, "39c6-6c10")["log"]["path"] == str(log)
+def test_the_beginning_or_end_of_an_id_is_enough(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
+    uuid = "d97339c6-7a64-4000-8000-9d8e7f6a5b4c"
+    log = write_log(home / f".pi/agent/sessions/a/2026-01-02T03-04-05_{uuid}.jsonl")
+    for name in (uuid, uuid[:8], uuid[-8:], "2026-01-02"):
+        assert as_json(capsys, name)["log"]["path"] == str(log)
 
 
 def test_an_ambiguous_id_is_refused(home: Path, capsys: CaptureFixture[str]) -> None:
     for directory in ("a", "b"):
         write_log(home / f".pi/agent/sessions/{directory}/x-same1234.jsonl")
     assert main(["context", "same1234"]) == 2
-    assert "2 sessions" in capsys.readouterr().err
+    problem = capsys.readouterr().err
+    assert "2 sessions have ids" in problem and problem.count("x-same1234  /") == 2
 
 
 def test_without_a_session_the_sample_is_named(

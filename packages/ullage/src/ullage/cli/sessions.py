@@ -36,7 +36,7 @@ from ullage.importers import (
     directory_of,
     find_sessions,
 )
-from ullage.importers.places import Looked
+from ullage.importers.places import UUID_LENGTH, Looked
 from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
@@ -152,13 +152,18 @@ def place_of(name: str, session: str = "") -> FoundSession:
 
 
 def meant_by(name: str, places: Sequence[FoundSession]) -> list[FoundSession]:
-    """The sessions whose id is the name, or else begins or ends so."""
+    """The sessions whose id is the name, or else begins or ends so. Codex and pi put the time before an id."""
     if len(name) < SHORTEST_ID:
         return []
     exact = [place for place in places if place.id == name]
-    return exact or [
-        place for place in places if place.id.startswith(name) or place.id.endswith(name)
-    ]
+    if exact:
+        return exact
+    found: list[FoundSession] = []
+    for place in places:
+        uuid = place.id[-UUID_LENGTH:]
+        if place.id.startswith(name) or uuid.startswith(name) or uuid.endswith(name):
+            found.append(place)
+    return found
 
 
 def short_id(place: FoundSession) -> str:

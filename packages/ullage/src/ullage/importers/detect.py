@@ -194,7 +194,7 @@ def _read_document(
     """A file that is one JSON value, written over several lines."""
     if head.strip(b"\0 \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
         what = "it is empty" if not head.strip(b"\0 \t\r\n") else "it holds no JSON"
-        raise NotASession(f"{where} ({what})", tried)
+        raise NotASession(f"{where} ({what})", ())
     data = read_regular(where, most=DOCUMENT_BYTES)
     try:
         document = decode_line(data, values=JSON_VALUES + len(data) // VALUE_BYTES)
