@@ -1,11 +1,12 @@
 """How far the next call's prediction is off, by cross-validation over recorded conversations.
 
-    uv run python -m bench.accuracy PAIRS.jsonl.gz [--folds 8] [--by project]
+    uv run python -m bench.accuracy examples/recordings/sessions.jsonl.gz [--folds 8] [--by project]
 
 For every fold what was fitted is fitted again without its conversations: each family's constants per message and per
 result, from API recordings (a situation that is hardly seen outside the fold gets the generic constant). The
 vocabularies, the reasoning rules, the media table and the form of the model stay as they are. ``--by project`` leaves
-out all conversations of one project at a time instead. The recorded conversations are not part of this repository.
+out all conversations of one project at a time instead. Of the recorded conversations those in ``examples/recordings``
+are part of this repository.
 """
 
 from __future__ import annotations

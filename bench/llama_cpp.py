@@ -145,8 +145,10 @@ def _vocabularies(folder: Path) -> Path:
     return next(folder.glob("*/llama.cpp/models"))
 
 
-def make_model(parts: Parts, vocabulary: Vocabulary, path: Path) -> Path:
-    """A model of that vocabulary and template at ``path``, which answers with ``WORDS``.
+def make_model(
+    parts: Parts, vocabulary: Vocabulary, path: Path, answer: Sequence[str] = ()
+) -> Path:
+    """A model of that vocabulary and template at ``path``, which answers with ``WORDS``, or with these tokens.
 
     Raises ``NotPossible`` where the packages gguf and numpy are missing.
     """
@@ -183,7 +185,9 @@ def make_model(parts: Parts, vocabulary: Vocabulary, path: Path) -> Path:
     if vocabulary.template:
         writer.add_chat_template(template.read_text())
     writer.add_vocab_size(len(tokens))
-    states, outputs = _chain(tokens, int(reader.fields[END].contents()), np)
+    states, outputs = _chain(
+        tokens, int(reader.fields[END].contents()), np, answer
+    )
     half = WIDTH // 2
     for name, value in {
         "token_embd.weight": states,
@@ -210,14 +214,16 @@ def make_model(parts: Parts, vocabulary: Vocabulary, path: Path) -> Path:
 END: Final = "tokenizer.ggml.eos_token_id"
 
 
-def _chain(tokens: Sequence[str], end: int, np: Any) -> tuple[Any, Any]:
+def _chain(
+    tokens: Sequence[str], end: int, np: Any, answer: Sequence[str]
+) -> tuple[Any, Any]:
     """Embeddings and outputs by which each word of the sentence is followed by the next one, and the last by the end.
 
     Every token that is no word of the sentence has the same state, which the first word follows.
     """
     place = {token: number for number, token in enumerate(tokens)}
-    chain: list[int] = []
-    for word in WORDS:
+    chain = [place[token] for token in answer]
+    for word in () if answer else WORDS:
         for spelled in (f"Ġ{word}", f"▁{word}"):
             if spelled in place and place[spelled] not in chain:
                 chain.append(place[spelled])

@@ -46,14 +46,15 @@ def command_of(part: str) -> str:
     """The README's command that holds these words, as with a clone. Raises ``LookupError`` if it has none."""
     readme = written((ROOT / "README.md").read_text("utf-8"), published=False)
     for line in readme.splitlines():
-        if line.startswith("uv run ") and part in line:
+        if line.startswith(("uv run ", "ullage ")) and part in line:
             return line
     raise LookupError(f"The README has no command with {part!r}.")
 
 
 def without_uv(command: str) -> list[str]:
     """The same for the Python that runs this, in an environment that has everything."""
-    words = shlex.split(re.sub(r"^uv run( --no-dev| --(extra|with) \S+)*", "", command))
+    run = re.sub(r"^uv run( --no-dev| --(extra|with) \S+)*", "", command)
+    words = shlex.split(run, comments=True)
     program, *rest = words
     return (
         [sys.executable, "-m", "ullage", *rest]

@@ -83,7 +83,9 @@ def homes(text: str) -> Iterator[Leftover]:
     for number, line in enumerate(text.splitlines(), start=1):
         for found in HOME.finditer(line):
             if found[1] not in INVENTED:
-                yield Leftover(number, found[0])
+                yield Leftover(
+                    number, f"{found[0]}: examples are of /home/ann (INVENTED)"
+                )
 
 
 def places_here() -> list[str]:

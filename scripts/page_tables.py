@@ -26,18 +26,22 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def made_pages() -> dict[str, str]:
     """Each page by its file's name, as Markdown."""
-    made_by = "Made by `uv run python -m scripts.page_tables`"
+    made_by = "<!-- Made by `uv run python -m scripts.page_tables`. -->"
     return {
         "all-paths.md": f"""# All paths of HTTP
 
-{made_by}; [HTTP](http.md) says how they are used. `…` is `/v1/sessions/{{id}}`; write the slash in
+{made_by}
+
+[HTTP](http.md) says how they are used. `…` is `/v1/sessions/{{id}}`; write the slash in
 `parent/call`, the id of a tool call's own session, as `%2F`. Parameters and answers are in `/schema/openapi.json`.
 
 {paths_table()}
 """,
         "all-providers.md": f"""# All providers
 
-{made_by}; [providers](wire.md) says how they are used.
+{made_by}
+
+`ullage run "What is ullage?" --model NAME:MODEL` asks one: [providers](wire.md).
 
 {providers_table()}
 """,

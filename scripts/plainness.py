@@ -37,12 +37,12 @@ LIMITS = Figures(
     names_with_several_meanings=0,
     conditional_expressions=23,
     comprehensions=21.5,
-    numbers_outside_tables=538,
+    numbers_outside_tables=520,
 )
 """No figure may exceed its limit. Lower a limit when its figure has fallen; never raise one."""
 
-TABLES = ("policy.py", "envelope.py")
-"""Files of numbers: each with its unit, its reason and what would notice a change."""
+TABLES = ("policy.py", "envelope.py", "facts.py")
+"""Files of numbers: each with its unit, its reason and what would notice a change; or its source."""
 
 ARITHMETIC = (
     ast.Constant,

@@ -8,14 +8,12 @@ A test compares the page with what this makes. mkdocstrings fills the site's pag
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-with suppress(ImportError):  # the site needs the names alone
-    import ullage
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference.md"
@@ -34,8 +32,10 @@ TASKS = {
 
 HEAD = """# Reference
 
-Made by `uv run python -m scripts.reference_pages`. Public is what `import ullage` gives and what its modules below
-name; everything else may change. `help(ullage.Agent)` shows what [the site](index.md) has a page for.
+<!-- Made by `uv run python -m scripts.reference_pages`. -->
+
+`import ullage` gives these names and modules; everything else may change. `help(ullage.Agent)` shows what the
+site has a page for.
 """
 
 ENTRY = """::: {path}
@@ -60,19 +60,15 @@ OPAQUE = frozenset(
 
 def modules() -> list[str]:
     """The public modules, without importing them: the site is made where Ullage is not installed."""
-    for node in ast.walk(ast.parse((SOURCE / "__init__.py").read_text("utf-8"))):
+    for node in ast.walk(tree_of(SOURCE / "__init__.py")):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
             return list(ast.literal_eval(node.value))
     raise LookupError("ullage/__init__.py has no _MODULES")
 
 
-def module_tree(module: str) -> ast.Module:
-    return ast.parse((SOURCE / f"{module}.py").read_text("utf-8"))
-
-
 def names_in(module: str) -> list[str]:
     """What a public module names: what it lists, or the classes and functions that it defines."""
-    nodes = module_tree(module).body
+    nodes = tree_of(SOURCE / f"{module}.py").body
     for node in nodes:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return sorted(ast.literal_eval(node.value), key=str.lower)
@@ -82,46 +78,57 @@ def names_in(module: str) -> list[str]:
     return sorted((name for name in defined if not name.startswith("_")), key=str.lower)
 
 
-def first_line(value: object) -> str:
-    """The sentence that a docstring begins with."""
-    text = inspect.getdoc(value) or ""
-    return " ".join(text.partition("\n\n")[0].split()).replace("``", "`")
-
-
 def index() -> str:
     """The page in the repository."""
-    parts = [HEAD, *(table(task, names.split()) for task, names in TASKS.items())]
-    return "\n".join([*parts, table("Modules", modules())])
-
-
-def table(title: str, names: Iterable[str]) -> str:
-    """A part of the index: names with the first sentence of each."""
-    rows = [f"| `{name}` | {first_line(getattr(ullage, name))} |" for name in names]
-    return "\n".join(
-        [f"## {title}\n", "| `ullage.…` | what it is |", "|---|---|", *rows, ""]
-    )
+    given = SOURCE / "__init__.py"
+    parts = [HEAD]
+    for task, names in TASKS.items():
+        rows = {f"`{name}`": told(definition(given, name)) for name in names.split()}
+        parts.append(f"## {task}\n{rows_of('`ullage.…`', rows)}")
+    rows = {f"`{name}`": told(tree_of(SOURCE / f"{name}.py")) for name in modules()}
+    return "\n".join([*parts, f"## Modules\n{rows_of('`ullage.…`', rows)}"])
 
 
 def page_names() -> dict[str, str]:
-    """Each page of the site by its place, with its title."""
+    """The pages in the site's navigation by their places, with their titles."""
     return {
         f"reference/{name.lower()}.md": name for name in (*listed_names(), *modules())
     }
+
+
+def inner_names() -> dict[str, str]:
+    """The pages of what the modules name, by their places: ``MODULE.NAME``."""
+    return {
+        f"reference/{module}/{name.lower()}.md": f"{module}.{name}"
+        for module in modules()
+        for name in own_names(module)
+    }
+
+
+def own_names(module: str) -> list[str]:
+    """What a module names and ``ullage`` itself does not."""
+    return [name for name in names_in(module) if name not in listed_names()]
 
 
 def listed_names() -> list[str]:
     return [name for names in TASKS.values() for name in names.split()]
 
 
-def class_of(file: Path, name: str) -> ast.ClassDef | None:
-    """The class that a file defines or imports under this name; ``None`` for what is no class."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return node
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
+def definition(file: Path, name: str) -> Definition | None:
+    """The class or function that a file defines or imports under this name; ``None`` for what is neither."""
+    for node in ast.walk(tree_of(file)):
+        named = isinstance(node, Definition) and node.name == name and node
+        if named and ast.get_docstring(named):  # an overload has none
+            return named
         if isinstance(node, ast.ImportFrom) and any(each.name == name for each in node.names):  # fmt: skip
             path = str(node.module).replace(".", "/")
             for found in ROOT.glob(f"packages/*/src/{path}.py"):
-                return class_of(found, name)
+                return definition(found, name)
     return None
 
 
@@ -147,41 +154,66 @@ def fields_of(found: ast.ClassDef) -> str:
     )
 
 
-def methods_of(found: ast.ClassDef) -> list[str]:
-    """What a class has beside its fields."""
-    functions = ast.FunctionDef | ast.AsyncFunctionDef
-    named = [node.name for node in found.body if isinstance(node, functions)]
-    return list(dict.fromkeys(name for name in named if name[0] != "_"))
+def methods_of(found: ast.ClassDef) -> dict[str, str]:
+    """What a class has beside its fields, with the first sentence of each."""
+    return {
+        node.name: told(node)
+        for node in found.body
+        if isinstance(node, Definition) and node.name[0] != "_"
+    }
 
 
-def entry(path: str, name: str, level: int) -> str:
-    """The mark that mkdocstrings replaces by a name's documentation, and the table of its fields."""
+def told(found: Definition | ast.Module | None) -> str:
+    """The sentence that a docstring begins with."""
+    text = ast.get_docstring(found) if found else ""
+    return " ".join((text or "").partition("\n\n")[0].split()).replace("``", "`")
+
+
+def entry(path: str, name: str) -> str:
+    """The mark that mkdocstrings replaces by a name's documentation, and tables of its fields and methods."""
     file = SOURCE / f"{path.partition('.')[2] or '__init__'}.py"
-    found = class_of(file, name)
-    mark = ENTRY.format(path=f"{path}.{name}", level=level)
-    if name in OPAQUE:
-        return f"{mark}      members: false\n"
-    fields = fields_of(found) if found else ""
-    if not found or not fields:
+    found = definition(file, name)
+    mark = ENTRY.format(path=f"{path}.{name}", level=1)
+    if not isinstance(found, ast.ClassDef):
         return mark
-    methods = [
-        ENTRY.format(path=f"{path}.{name}.{each}", level=level + 1)
-        for each in methods_of(found)
-    ]
-    return "\n".join([f"{mark}      members: false\n{fields}", *methods])
+    parts = [f"{mark}      members: false\n"]
+    if name not in OPAQUE:
+        methods = methods_of(found)
+        links = {f"[{each}](#{path}.{name}.{each})": methods[each] for each in methods}
+        parts += [fields_of(found), rows_of("method", links)]
+        parts += [ENTRY.format(path=f"{path}.{name}.{each}", level=2) for each in methods]
+    return "\n".join(parts)
+
+
+def rows_of(title: str, rows: Mapping[str, str]) -> str:
+    """A table of names with a sentence for each; empty where there are none."""
+    if not rows:
+        return ""
+    lines = [f"| {name} | {text} |" for name, text in rows.items()]
+    return "\n".join(["", f"| {title} | what it is |", "|---|---|", *lines, ""])
 
 
 def page(name: str) -> str:
     """The page of a name or a module, for mkdocstrings to fill in."""
+    module, _, inner = name.partition(".")
+    if inner:
+        head = f"---\ntitle: {inner}\nsearch: {{boost: 0.4}}\n---\n"
+        return f"{head}[ullage.{module}](../{module}.md)\n\n" + entry(
+            f"ullage.{module}", inner
+        )
     if name not in modules():
-        return entry("ullage", name, 1)
-    own = [each for each in names_in(name) if each not in listed_names()]
+        return entry("ullage", name)
+    file = SOURCE / f"{name}.py"
+    links = {
+        f"[{each}]({name}/{each.lower()}.md)": told(definition(file, each))
+        for each in own_names(name)
+    }
+    parts = [f"# ullage.{name}\n", f"{ast.get_docstring(tree_of(file))}\n"]
+    parts.append(rows_of("name", links))
     others = [each for each in names_in(name) if each in listed_names()]
-    parts = [f"# ullage.{name}\n", f"{ast.get_docstring(module_tree(name))}\n"]
     if others:
-        links = ", ".join(f"[{each}]({each.lower()}.md)" for each in others)
-        parts.append(f"It also gives {links}.\n")
-    parts += [entry(f"ullage.{name}", each, 2) for each in own]
+        named = ", ".join(f"[{each}]({each.lower()}.md)" for each in others)
+        parts.append(f"It also gives {named}.\n")
     return "\n".join(parts)
 
 

@@ -37,7 +37,8 @@ SAID = (
 def shown(command: str, home: Path) -> str:
     """What a command of the README shows on a terminal, as an SVG picture."""
     written = played(without_uv(command), WIDTH, HOME=str(home), ULLAGE_DATA="")
-    words = shlex.split(re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command))
+    run = re.sub(r"^uv run|--no-dev|--(extra|with) \S+", "", command)
+    words = shlex.split(run, comments=True)
     return drawn(written, " ".join(words), WIDTH, SHOWN)
 
 

@@ -21,7 +21,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "all-settings.md"
 def page() -> str:
     return f"""# All settings
 
-Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says where they are set.
+<!-- Made by `uv run python -m scripts.settings_tables`. -->
+
+`Agent(…, reserve="16k")`, `ULLAGE_RESERVE=16k`, `/set reserve 16k`, or a line of your `ullage.toml`:
+[where they are set](settings.md).
 
 {table()}
 
@@ -31,14 +34,14 @@ Made by `uv run python -m scripts.settings_tables`; [Settings](settings.md) says
 
 ### What a project's file may set
 
-Whoever wrote it: no key and no conversation goes to another address, nothing runs or is approved, and no
+Whatever it says: no key and no conversation goes to another address, nothing runs or is approved, and no
 limit of what is spent rises.
 
 {project_table()}
 
 ### Fields of params
 
-The fields of the second column come from the session itself, whoever sets them.
+The fields of the second column come from the session itself, for every caller.
 
 {params_table()}
 """
@@ -84,7 +87,7 @@ def project_table() -> str:
 
 def params_table() -> str:
     """The fields of ``params`` by wire, as Markdown."""
-    rows = ["| wire | anyone may set | nobody can set | source |", "|---|---|---|---|"]
+    rows = ["| wire | anyone may set | no caller can set | source |", "|---|---|---|---|"]
     for wire in WIRES.values():
         lists = wire.params
         open_fields, owned = ", ".join(_fields(lists.open)), _names(sorted(lists.owned))

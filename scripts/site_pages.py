@@ -15,14 +15,16 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))  # mkdocs loads this file by its path
 
+from scripts import message_pages  # noqa: E402
+from scripts.reference_pages import inner_names, page_names  # noqa: E402
 from scripts.reference_pages import page as page_of_name  # noqa: E402
-from scripts.reference_pages import page_names  # noqa: E402
 
 PROJECT = {
     "CHANGELOG.md": "project/changelog.md",
     "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "README.md": "index.md",
+    "RECIPES.md": "project/recipes.md",
     "RELEASING.md": "project/releasing.md",
     "ROADMAP.md": "project/roadmap.md",
     "SECURITY.md": "project/security.md",
@@ -42,6 +44,7 @@ PROJECT = {
     "packages/ullage-server/README.md": "project/ullage-server.md",
     "packages/ullage-simulators/README.md": "project/ullage-simulators.md",
     "packages/ullage-simulators/RULES.md": "project/simulators-rules.md",
+    "tests/README.md": "project/tests.md",
     "tests/hostile/ATTACKS.md": "project/attacks.md",
 }
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
@@ -75,10 +78,13 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
 def on_config(config: Any) -> Any:
-    """Put the pages of the reference below its index."""
-    (reference,) = (part["Reference"] for part in config["nav"] if "Reference" in part)
-    pages = [{name: place} for place, name in page_names().items()]
-    reference[0] = {"Python": ["reference.md", *pages]}
+    """Put the pages of the reference below its index, and those of messages behind troubleshooting."""
+    nav = {title: pages for part in config["nav"] for title, pages in part.items()}
+    named = [{name: place} for place, name in page_names().items()]
+    nav["Reference"][0] = {"Python": ["reference.md", *named]}
+    made = message_pages.made_pages()
+    told = [{title: place} for place, (title, _) in made.items()]
+    nav["Help"].insert(1, {"Messages": told})
     return config
 
 
@@ -91,8 +97,11 @@ def on_files(files: Any, config: Any) -> Any:
             files.append(
                 File.generated(config, place, content=(ROOT / name).read_text("utf-8"))
             )
-    for place, name in page_names().items():
+    for place, name in (page_names() | inner_names()).items():
         files.append(File.generated(config, place, content=page_of_name(name)))
+    for place in message_pages.made_pages():
+        text = message_pages.page(place)
+        files.append(File.generated(config, place, content=text))
     for name in PLAIN:
         text = (ROOT / name).read_text("utf-8")
         files.append(File.generated(config, f"project/{name}", content=text))
@@ -102,7 +111,7 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """The text of a page as the site shows it."""
     place = page.file.src_uri
-    if place in page_names():
+    if place.startswith("reference/"):
         return markdown
     if place == "reference.md":
         markdown = ROW.sub(
@@ -115,9 +124,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """The HTML of a page; docstrings name pages by their files, and the reference links them."""
-    if page.file.src_uri not in page_names():
+    place = page.file.src_uri
+    if not place.startswith("reference/"):
         return html
-    return DOCUMENT.sub(r'<a href="../../\1/">\1</a>', html)
+    top = "../" * (place.count("/") + 1)
+    return DOCUMENT.sub(rf'<a href="{top}\1/">\1</a>', html)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:

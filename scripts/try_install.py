@@ -1,11 +1,14 @@
-"""Build distributions, and use them as a user would: ``uv run python -m scripts.try_install [BUILT]``.
+"""Follow the start pages word for word, and use wheels and sources: ``uv run python -m scripts.try_install [BUILT]``.
 
-Each trial has an empty home and installs from the built files; what they depend on comes from the package index.
+Each trial has an empty home. The pages' commands are typed into a terminal, in a copy of this checkout; the others
+install from the built files. What they depend on comes from the package index. Names of pages try these alone.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,11 +16,60 @@ import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-ROOT: Final = Path(__file__).parents[1]
-LONGEST_S: Final = 600
+from bench.clients.terminal import Terminal, started
+from scripts.house.pages import blocks
+from scripts.repository import ROOT, committed
+
+LONGEST_S: Final = 120
 SESSION: Final = str(ROOT / "examples" / "session.jsonl")
+
+PAGES: Final = ("install", "claude-code", "loop", "agent", "service")
+"""Those of ``docs/start``, each tried in a home of its own."""
+
+
+class Step(NamedTuple):
+    """What a reader sees after a command of a page, and the keys that are pressed then: an answer, or Ctrl-C."""
+
+    command: str
+    seen: str = ""
+    keys: str = ""
+
+
+CTRL_C: Final = "\x03"
+
+STEPS: Final = (
+    Step(r"cd ~/my-project|export "),
+    Step(r"pip install uv", r"Successfully installed uv-|already satisfied: uv"),
+    Step(r"pipx install ", r"installed package"),
+    Step(r"python3 -m venv ~/\.uv"),
+    Step(r"uv tool install ", r"Installed 1 executable: ullage"),
+    Step(r"uv pip install ", r"ullage==\d"),
+    Step(r"uv run .* ullage --version", r"ullage \d"),
+    Step(
+        r"ullage context --advice",
+        r"(?s)newest session of this directory.*compacts at [\d,]+.*To do: ",
+    ),
+    Step(r"ullage context --follow", r"compacts at [\d,]+", CTRL_C),
+    Step(
+        r"ullage install claude-code --statusline",
+        r"(?s)gets.*\[y/N\] ",
+        "y\r",
+    ),
+    Step(r"uv run .* examples/loop.py", r"2 compactions\. .* whole: 32 messages"),
+    Step(r"uv run .* ullage demo", r"compacted once"),
+    Step(r"uv run .* ullage chat --simulate", r"Enter sends", CTRL_C * 2),
+    Step(r"(uv run .* )?ullage serve .*(--simulate|--root \.)", r"#link=", CTRL_C),
+    Step(r"ullage admin token add ann", r"This is the token 'ann'"),
+    Step(r"ullage serve --host 0.0.0.0", r"everybody who has a token", CTRL_C),
+)
+"""All commands of the pages; one that is not here fails the trial."""
+
+SHELL: Final = (
+    """printf '%0100d\\n'; export PS1='[$?]$ '; exec bash --noprofile --norc -i"""
+)
+PROMPT: Final = re.compile(r"\[(\d+)\]\$ $")
 
 
 class Trial:
@@ -60,6 +112,16 @@ def main() -> int:
     """0 when every trial went well."""
     with tempfile.TemporaryDirectory(prefix="ullage-install-") as directory:
         top = Path(directory)
+        clone = top / "clone"
+        for file in committed():
+            copy = clone / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, copy)
+        for page in sys.argv[1:] or PAGES:
+            print(f"docs/start/{page}.md:", flush=True)
+            try_page(page, clone, top / page)
+        if sys.argv[1:]:
+            return 0
         built = top / "built"
         if sys.argv[1:]:
             built = Path(sys.argv[1]).resolve()
@@ -101,6 +163,62 @@ def check_content(built: Path) -> None:
             sys.exit(f"The wheel of {folder.name} lacks one of {sorted(licenses)}.")
         size = f"wheel {wheel.stat().st_size / 1e3:.0f} kB, source {source.stat().st_size / 1e3:.0f} kB"
         print(f"{folder.name}: {len(wanted)} files; {size}")
+
+
+def try_page(page: str, clone: Path, home: Path) -> None:
+    """Type all commands of a start page, as somebody with a clone and a project that Claude Code has worked in."""
+    project = home / "my-project"
+    trial = _trial(home, clone)
+    logs = home / ".claude" / "projects" / "-my-project"
+    logs.mkdir(parents=True)
+    sample = (clone / "examples" / "session.jsonl").read_text("utf-8")
+    log = re.sub(r'"cwd":"[^"]*"', f'"cwd":"{project}"', sample)
+    (logs / "5e0a1c2e-4f6b-4c1d-9a57-3d1f6f0b2a10.jsonl").write_text(log, "utf-8")
+    trial.run(f"{sys.executable} -m venv {project}/.venv")
+    environment = {
+        name: value
+        for name, value in trial.environment.items()
+        if not name.startswith(("UV_TOOL", "UV_FIND_LINKS", "COLUMNS"))
+    } | {
+        "PATH": f"{project}/.venv/bin:{trial.environment['PATH']}",
+        "VIRTUAL_ENV": str(project / ".venv"),
+    }
+    text = (clone / "docs" / "start" / f"{page}.md").read_text("utf-8")
+    with started(["bash", "-c", SHELL], clone, environment) as terminal:
+        for block in blocks(text):
+            if block.language == "sh":
+                for line in block.text.splitlines():
+                    _type(terminal, line)
+
+
+def _type(terminal: Terminal, line: str) -> None:
+    """One line of a page. Ends the trial where it shows something else, or fails."""
+    command = re.sub(r"\s+# .*", "", line)
+    program = command.partition(" ")[0]
+    if program == "pipx" and not shutil.which("pipx"):
+        print(f"  NOT TRIED, there is no pipx: {command}")
+        return
+    print(f"  $ {command}", flush=True)
+    step = next((each for each in STEPS if re.match(each.command, command)), None)
+    if step is None:
+        sys.exit(f"{command}: STEPS in scripts/try_install.py does not say what is seen.")
+    start = len(terminal.text)
+
+    def is_over() -> bool:
+        return bool(PROMPT.search(terminal.text[start:]))
+
+    def is_seen() -> bool:
+        return bool(re.search(step.seen, terminal.text[start:]))
+
+    terminal.write(line)
+    terminal.wait(lambda: is_over() or (bool(step.keys) and is_seen()), LONGEST_S)
+    if not is_seen():
+        sys.exit(f"{terminal.text[start:]}\n{command} did not show {step.seen!r}.")
+    os.write(terminal.screen, step.keys.encode())
+    terminal.wait(is_over, LONGEST_S)
+    ended = PROMPT.search(terminal.text[start:])
+    if ended is None or (ended[1] != "0" and CTRL_C not in step.keys):
+        sys.exit(f"{terminal.text[start:]}\n{command} did not end well.")
 
 
 def try_uvx(trial: Trial) -> None:

@@ -1,4 +1,4 @@
-"""Which tier a test is of, decided when it is collected (CONTRIBUTING.md).
+"""Which tier a test is of, decided when it is collected (tests/README.md).
 
 The first tier, ``uv run pytest``, has every test that is none of these:
 

@@ -1,4 +1,4 @@
-"""How many examples a test tries, by tier (CONTRIBUTING.md).
+"""How many examples a test tries, by tier (tests/README.md).
 
 The first tier, ``uv run pytest``, tries some of them. The second, ``make second``, tries all, and
 ``HYPOTHESIS_PROFILE=thorough`` many more.

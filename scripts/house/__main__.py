@@ -21,12 +21,13 @@ from scripts.house import (
     tasks,
     user_documents,
     wire_names,
+    words,
 )
 from scripts.house.source import of_all_packages, of_programs, of_ullage
 
 OF_IMPORTS = (layers, beside)
 OF_SOURCES = (first_use, provider_names, wire_names, tasks, messages)
-OF_DOCUMENTS = (documents, commands, recipes, user_documents)
+OF_DOCUMENTS = (documents, commands, recipes, user_documents, words)
 
 
 def faults() -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""What pages of the documentation owe their readers: links that lead somewhere, and blocks that say what they are."""
+"""What pages of the documentation owe their readers: links that lead somewhere, blocks that say what they are, and
+guides that begin with what to type."""
 
+import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from scripts import site_pages
@@ -10,6 +11,8 @@ from scripts.house.pages import ROOT, blocks, links, pages
 LANGUAGES = {"python", "console", "jsx", "sh", "text", "json", "toml"}
 """The first three are run by the tests (``jsx`` as lines of examples/web), the others are shown: setting up, and what
 is not code."""
+
+TYPED = re.compile(r"^(```|    \w)|`(ullage|uv) ", re.MULTILINE)
 
 
 def faults_of(page: Path, text: str) -> Iterator[str]:
@@ -39,23 +42,25 @@ def lost_on_the_site(place: str, text: str) -> Iterator[str]:
             yield f"{place}: the link to {found[3]} is none on the site"
 
 
-def pictures_on_the_site() -> Iterator[Path]:
-    """The pictures that pages of the site show."""
-    for place, file in places_on_the_site().items():
-        link = partial(site_pages.link, place=place, origin=site_pages.origin_of(place))
-        text = site_pages.LINK.sub(link, file.read_text("utf-8"))
-        for found in site_pages.LINK.finditer(text):
-            if found[1]:
-                target = found[3].partition("#")[0]
-                yield (ROOT / "docs" / place).parent.joinpath(target).resolve()
+def without_a_page(picture: str) -> bool:
+    """Whether no page shows a picture, or the light twin of a dark one."""
+    shown = picture.replace("-dark.png", "-light.png")
+    files = {*pages(), *places_on_the_site().values()}
+    return not any(shown in file.read_text("utf-8") for file in files)
 
 
-def not_in_the_index(index: Path, text: str) -> Iterator[str]:
-    """Pages that the index has no link to."""
-    linked = {(index.parent / target).resolve() for target in links(text)}
-    for page in pages():
-        if page != index and page not in linked:
-            yield f"{page.relative_to(ROOT).as_posix()}: is not in docs/index.md"
+def guides() -> list[Path]:
+    """The pages that mkdocs.yml has as guides."""
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8")
+    named = nav.partition("- Guides:")[2].partition("- Explanation:")[0]
+    return [ROOT / "docs" / name for name in re.findall(r"[\w/-]+\.md", named)]
+
+
+def late(page: Path, text: str) -> Iterator[str]:
+    """A guide that does not begin with what to type: a code block or a command."""
+    beginning = "\n".join(text.splitlines()[:15])
+    if not TYPED.search(beginning):
+        yield f"{page.relative_to(ROOT).as_posix()}: its first 15 lines do not say what to type"
 
 
 def faults() -> Iterator[str]:
@@ -64,7 +69,8 @@ def faults() -> Iterator[str]:
         yield from faults_of(page, page.read_text("utf-8"))
     for place, file in places_on_the_site().items():
         yield from lost_on_the_site(place, file.read_text("utf-8"))
-    index = ROOT / "docs" / "index.md"
-    yield from not_in_the_index(index, index.read_text("utf-8"))
-    for picture in sorted({*ROOT.glob("docs/images/*")} - {*pictures_on_the_site()}):
-        yield f"{picture.relative_to(ROOT).as_posix()}: is shown by no page"
+    for guide in guides():
+        yield from late(guide, guide.read_text("utf-8"))
+    for picture in sorted(ROOT.glob("docs/images/*")):
+        if without_a_page(picture.name):
+            yield f"{picture.relative_to(ROOT).as_posix()}: is shown by no page"

@@ -57,11 +57,9 @@ TAKEN: Final = re.compile(r", and not |\bmust be\b")
 """Says what an argument has to be."""
 
 COINED: Final = re.compile(
-    r"\b(nobody|somebody|whoever|anew|go(es|ne)? on|under way|at hand|stands? (in|for|beside)|may be said|your word|"
-    r"had again|whatsoever|thereof|herein|aforementioned)\b|\(\*/|\b_[a-z]",
-    re.IGNORECASE,
+    r"\b(go(es|ne)? on|stands? (in|for|beside))\b|\(\*/|\b_[a-z]", re.IGNORECASE
 )
-"""Words that ENGLISH.md's rules replace, and identifiers from inside the code."""
+"""Words of a dialect beside those of ``words.py``, and identifiers from inside the code."""
 
 
 class Message(NamedTuple):

@@ -26,7 +26,7 @@ class Command(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """README, CONTRIBUTING, CHANGELOG, the READMEs of the packages and all of docs."""
+    """README, CONTRIBUTING, RECIPES, CHANGELOG, the READMEs of the packages and all of docs."""
     return [
         *sorted(ROOT.glob("*.md")),
         *sorted(ROOT.glob("packages/*/*.md")),

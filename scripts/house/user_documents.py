@@ -36,6 +36,7 @@ PLUGINS = {
 
 CONTRIBUTORS = (
     "CONTRIBUTING.md",
+    "RECIPES.md",
     "CHANGELOG.md",
     "docs/why/index.md",
     "docs/why/dependencies.md",

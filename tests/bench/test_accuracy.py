@@ -1,6 +1,10 @@
+from collections import Counter
+
 from bench import accuracy
+from bench.evaluate import rows_of
 from bench.recorded import pair_of
 from tests.bench.recorded import pair
+from tests.places import ROOT
 
 PAIRS = [
     pair_of(pair(n, truth=1030, conversation=f"project{n % 3}/{n}.yaml"))
@@ -29,3 +33,18 @@ def test_every_row_is_predicted_by_the_other_folds() -> None:
     outcomes = accuracy.cross_validated(rows, PAIRS, folds, "pretoken")
     assert [outcome.prediction.truth for outcome in outcomes] == [1030] * 24
     assert all(abs(outcome.prediction.predicted - 1030) <= 2 for outcome in outcomes)
+
+
+def test_the_sessions_that_are_shipped_lack_nothing_between_their_calls() -> None:
+    path = ROOT / "examples" / "recordings" / "sessions.jsonl.gz"
+    pairs = [pair_of(row) for row in rows_of(path)]
+    assert Counter(each.conversation for each in pairs).most_common() == [
+        (("llama.cpp", f"llama.cpp/{name}", name), 60)
+        for name in (
+            "qwen3-0.6b",
+            "qwen2.5-7b-instruct",
+            "llama-3.1-8b-instruct",
+            "gemma-4-31b-it",
+        )
+    ]
+    assert all(each.is_clean and (each.growth or 0) > 0 for each in pairs)

@@ -87,7 +87,7 @@ FAILED = [
     Case("context --follow gone", 2, "There is no file gone"),
     Case("top --sort name", 2, "There are activity, fullness, cost."),
     Case("wrap -- nosuchprogram", 2, "There is no program 'nosuchprogram'"),
-    Case("wrap claud", 2, "Did you mean `ullage wrap claude`?"),
+    Case("wrap claud", 2, "Did you mean `ullage wrap claude-code`?"),
     Case("proxy --port TAKEN", 2, "is in use"),
     Case("install claude-cod", 2, "Did you mean 'claude-code'?"),
     Case("install codex --statusline", 2, "codex takes no status line"),

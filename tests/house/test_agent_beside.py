@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scripts.house.pages import ROOT
 
 PAGE = ROOT / "docs" / "agent-beside.md"
+TESTS = Path(__file__).with_name("agent_beside.md")
 
 
 class Cell(NamedTuple):
@@ -21,7 +22,7 @@ class Cell(NamedTuple):
 
 def cells(page: str) -> dict[str, Cell]:
     """Of each row of the comparison."""
-    comparison, _, tested = page.partition("## The test of each")
+    comparison, _, tested = page.partition("# The test of each")
     said = {row[0]: row[1] for row in rows(comparison) if len(row) == 7}
     named = {
         row[0]: tuple(re.findall(r"`([^`\s]+::[^`\s]+)`", row[1])) for row in rows(tested)
@@ -48,7 +49,7 @@ def faults(page: str, root: Path) -> Iterator[str]:
 
 
 def test_each_thing_said_of_ullage_has_a_test_that_exists() -> None:
-    page = PAGE.read_text("utf-8")
+    page = PAGE.read_text("utf-8") + TESTS.read_text("utf-8")
     assert len(cells(page)) > 25
     assert list(faults(page, ROOT)) == []
 

@@ -111,9 +111,9 @@ def test_the_reference_lists_each_name_once_and_is_as_the_code_has_it() -> None:
     """Run: uv run python -m scripts.reference_pages."""
     assert sorted([*listed_names(), *modules()]) == PUBLIC
     assert PAGE.read_text("utf-8") == index()
-    assert "ullage.measure.Window" in page("measure") and "::: ullage.Agent" in page(
-        "Agent"
-    )
+    assert "::: ullage.Agent" in page("Agent")
+    assert "[Window](measure/window.md)" in page("measure")
+    assert "::: ullage.measure.Window" in page("measure.Window")
     assert "[Meter](meter.md)" in page("measure")
 
 

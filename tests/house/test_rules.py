@@ -13,6 +13,7 @@ from scripts.house import (
     tasks,
     user_documents,
     wire_names,
+    words,
 )
 from scripts.house.messages import Message
 from scripts.house.pages import ROOT
@@ -129,7 +130,7 @@ def test_a_file_that_others_can_read_is_found(planted: str) -> None:
         ("keep=\N{REPLACEMENT CHARACTER} is negative: give 0 or more.", ""),
         ("no such tool: use another one.", "begins in the middle of a sentence"),
         ("The file is gone; name another one", "has no end"),
-        ("The file is gone and nobody has it. Name another one.", "is not plain English"),
+        ("The file goes on. Name another one.", "is not plain English"),
         ("The file is gone.", "does not say what to do next"),
     ],
 )
@@ -170,25 +171,33 @@ def test_a_link_that_is_none_on_the_site_is_found() -> None:
     assert len(list(documents.lost_on_the_site("tools.md", planted))) == 1
 
 
-def test_a_page_that_is_not_in_the_index_is_found() -> None:
-    index = ROOT / "docs" / "index.md"
-    text = index.read_text("utf-8").replace("](tools.md", "](index.md")
-    found = list(documents.not_in_the_index(index, text))
-    assert found == ["docs/tools.md: is not in docs/index.md"]
+def test_a_word_that_readers_stumble_over_is_found() -> None:
+    (fault,) = words.found("docs/tools.md", "Begin.\nIt is drawn anew.")
+    assert fault.startswith("docs/tools.md:2: 'anew'")
+    source = parsed("a.py", '"""Drawn anew."""\nraise E(f"{x} is drawn anew.")')
+    assert list(words.faults_of(source)) == ["a.py:2: 'anew' is not plain English"]
 
 
-def test_every_picture_of_the_documentation_is_looked_for() -> None:
-    assert {*documents.pictures_on_the_site()} & {*ROOT.glob("docs/images/*")}
+def test_a_guide_that_begins_with_prose_is_found() -> None:
+    page = ROOT / "docs" / "tools.md"
+    assert page in documents.guides()
+    assert len(list(documents.late(page, "# Tools\n" + "prose\n" * 15 + "```sh\n"))) == 1
+    assert list(documents.late(page, "# Tools\n\nRun `ullage demo`.\n")) == []
+
+
+def test_a_picture_that_no_page_shows_is_found() -> None:
+    assert documents.without_a_page("gone.svg")
+    assert not documents.without_a_page("page-dark.png")
 
 
 @pytest.mark.parametrize(
     ("planted", "found"),
     [
-        ("`codec/gone.py`", ["CONTRIBUTING.md: there is no codec/gone.py"]),
+        ("`codec/gone.py`", ["RECIPES.md: there is no codec/gone.py"]),
         ("`meter/`, `events.py`, `WIRES` of `codec/wires/__init__.py`", []),
         (
             "`GONE` of `codec/wires/__init__.py`",
-            ["CONTRIBUTING.md: codec/wires/__init__.py has no GONE"],
+            ["RECIPES.md: codec/wires/__init__.py has no GONE"],
         ),
     ],
 )

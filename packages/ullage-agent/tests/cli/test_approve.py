@@ -94,6 +94,22 @@ def test_the_calls_of_a_session_and_of_its_subagents_are_answered(
     assert "Nothing of this session needs approval." in capsys.readouterr().out
 
 
+def test_a_session_is_named_by_the_beginning_or_end_of_its_id(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = data_directory() / "sessions.db"
+    path.parent.mkdir(parents=True)
+
+    async def begin() -> None:
+        kept = store_at(path)
+        await kept.create("20261129-5f2a9c1e", asks())
+        await kept.close()
+
+    asyncio.run(begin())
+    assert main(["admin", "approve", "9c1e", "--yes"]) == 0
+    assert "Approved: press of 20261129-5f2a9c1e" in capsys.readouterr().out
+
+
 def test_nothing_is_answered_without_a_terminal(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,7 +40,7 @@ def test_always_is_no_answer_where_nothing_is_offered(typed: str) -> None:
 async def test_without_terminal_none_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     question = Question(call_id="t", name="shell", digest="d", lines=(), offer=None)
     assert await ask_person(question) == Reply(False, by_nobody=True)
-    assert "nobody can be asked: shell" in capsys.readouterr().err
+    assert "no person can be asked: shell" in capsys.readouterr().err
 
 
 def drawn(command: str, width: int, encoding: str = "utf-8") -> list[str]:

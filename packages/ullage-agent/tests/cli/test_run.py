@@ -202,7 +202,7 @@ def test_what_changes_things_is_refused_where_nobody_can_be_asked_and_done_with_
     server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
     ended = run(server, environment, tmp_path, "write a note", "--tools", "write")
-    assert ended.returncode == 0 and "nobody can be asked" in ended.stderr
+    assert ended.returncode == 0 and "no person can be asked" in ended.stderr
     assert not (tmp_path / "note.txt").exists()
     told = run(server, environment, tmp_path, "write a note", "--tools", "write", "--yes")
     assert (

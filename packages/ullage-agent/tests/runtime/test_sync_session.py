@@ -86,6 +86,8 @@ def test_a_life_without_an_event_loop(tmp_path: Path) -> None:
             assert len([each for each in events if isinstance(each, TurnEnded)]) == 3
             assert len(session.messages()) == 6
             assert session.context().used.tokens > 0
+            assert f"{session.context().used.tokens:,}" in session.picture().svg()
+            assert "data:image/svg+xml" in session._repr_html_()
             copy = session.fork("copy")
         with agent.session_sync(copy.session, resume=False) as session:
             assert len(session.messages()) == 6

@@ -127,7 +127,7 @@ async def _check_counts(
             if event.approved != approved:
                 done = "approved" if event.approved else "refused"
                 raise CommandRefused(
-                    f"{event.who or 'Somebody else'} has {done} the call {call_id!r} a moment before, which counts. "
+                    f"{event.who or 'Another person'} has {done} the call {call_id!r} a moment before, which counts. "
                     "Send a message or cancel the turn if that is wrong."
                 )
             return

@@ -35,8 +35,8 @@ EXIT_S: Final = 2 * CANCEL_S
 """How long the end of the process waits for the shared thread, whatever blocks it."""
 
 FORKED: Final = (
-    "This process was forked from one in which other threads had calls under way: their locks and open files are here, "
-    "and nobody ends the calls. Fork while no call is under way, or start processes by `spawn`. Nothing was sent."
+    "This process was forked from one in which other threads had running calls: their locks and open files are here, "
+    "and the calls never end. Fork while no call runs, or start processes by `spawn`. Nothing was sent."
 )
 
 INSIDE: Final = (

@@ -145,7 +145,7 @@ def test_a_log_shows_its_programs_own_limits(capsys: CaptureFixture[str]) -> Non
     text = said(capsys, log)
     assert "of 200,000 tokens (20 %)" in text
     assert "Claude Code compacts at 167,000" in text
-    assert "threshold by default (33,000 below its window)" in text
+    assert "threshold: the program's default (33,000 below the window)" in text
     whole = as_json(capsys, log)
     assert (
         whole["window"]["source"] == whole["compaction_point"]["source"] == "documented"
@@ -161,7 +161,7 @@ def test_settings_count_and_damaged_ones_are_noted(capsys: CaptureFixture[str]) 
         "tokens": 87_000,
         "source": "settings",
         "by": "Claude Code",
-        "note": "33,000 below its window, autoCompactWindow in ~/.claude/settings.json",
+        "note": "33,000 below the window, autoCompactWindow in ~/.claude/settings.json",
     }
     settings.write_text('{"autoCompactWindow": ', "utf-8")
     assert "Claude Code compacts at 167,000" in said(capsys, log)
@@ -245,7 +245,9 @@ def test_an_ambiguous_id_is_refused(home: Path, capsys: CaptureFixture[str]) -> 
     assert "2 sessions" in capsys.readouterr().err
 
 
-def test_without_a_session_the_sample_is_named(home: Path, capsys: CaptureFixture[str]) -> None:
+def test_without_a_session_the_sample_is_named(
+    home: Path, capsys: CaptureFixture[str]
+) -> None:
     assert main(["context"]) == 2
     problem = capsys.readouterr().err
     assert "No session log was found" in problem

@@ -101,7 +101,7 @@ def test_an_uneven_interval_is_shown_as_its_two_ends(used: Used, said: str) -> N
 
 def test_a_window_that_the_user_named_is_shown_as_theirs() -> None:
     theirs = reading(window=Window(tokens=200_000, source="user"))
-    assert "window set by you" in drawn(Subject(reading=theirs), 100)
+    assert "window: set by you" in drawn(Subject(reading=theirs), 100)
 
 
 def test_being_past_the_compaction_point_is_said() -> None:

@@ -176,12 +176,12 @@ def test_an_installed_proxy_is_never_the_provider(environment: dict[str, str]) -
     ("words", "said"),
     [
         ((), "needs a client"),
-        (("claud",), "Did you mean `ullage wrap claude`?"),
-        (("gemini-clii",), "Did you mean `ullage wrap gemini`?"),
+        (("claud",), "Did you mean `ullage wrap claude-code`?"),
+        (("gemini-clii",), "Did you mean `ullage wrap gemini-cli`?"),
         (("emacs",), "`ullage wrap -- emacs`"),
         (("pi",), "npm install -g @earendil-works/pi-coding-agent"),
         (("--", "no-such-program"), "no program 'no-such-program' on the PATH"),
-        (("claude", "-p", "hello"), "ullage wrap claude -- -p"),
+        (("claude", "-p", "hello"), "ullage wrap claude-code -- -p"),
     ],
 )
 def test_what_can_not_be_started_is_refused_with_what_to_do(

@@ -148,7 +148,7 @@ def test_what_the_status_line_was_told_is_what_context_shows(
     told.write_text(json.dumps({"window": 1_000_000, "model": {"id": f"{MODEL}[1m]"}}))
     assert _window(path) == (1_000_000, "settings")
     assert main(["context", str(path)]) == 0
-    assert "window set in the program (as it told its status line)" in " ".join(
+    assert "window: set in the program (as it told its status line)" in " ".join(
         capsys.readouterr().out.split()
     )
     told.write_text(json.dumps({"window": 1_000_000, "model": {"id": "other[1m]"}}))

@@ -11,6 +11,7 @@ from ullage.errors import NotASession, UnreadableInput
 from ullage.importers import read
 from ullage.importers.detect import FIRST, LAST, formats
 from ullage_programs.opencode.log_messages import OpenCodeReader
+from ullage_programs.programs import PROGRAMS
 
 LOGS = sorted(path for path in FIXTURES.glob("*/*.json*") if path.is_file())
 
@@ -46,19 +47,9 @@ def test_a_file_that_is_no_log_says_what_was_tried(tmp_path: Path) -> None:
     with pytest.raises(NotASession) as caught:
         read(path)
     assert [miss.format for miss in caught.value.tried] == [
-        "ullage",
-        "qwen-code",
-        "claude-code",
-        "codex",
-        "pi",
-        "gemini-cli",
-        "copilot-cli",
-        "opencode",
-        "cline",
-        "continue-cli",
-        "mini-swe-agent",
-        "plain",
+        each.name for each in formats()
     ]
+    assert {*PROGRAMS} <= {each.name for each in formats()}
     assert all(miss.missed for miss in caught.value.tried)
     assert "it holds no JSON" in str(caught.value)
 
@@ -82,7 +73,9 @@ def test_json_that_is_no_session_is_told_from_one(tmp_path: Path, content: bytes
 def test_a_missing_file_and_a_directory_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="No such file"):
         read(tmp_path / "nowhere.jsonl")
-    with pytest.raises(UnreadableInput, match="begun in the directory .*opencode export"):
+    with pytest.raises(
+        UnreadableInput, match=r"begun in the directory .*opencode export"
+    ):
         read(tmp_path)
 
 

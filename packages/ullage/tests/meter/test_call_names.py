@@ -26,7 +26,11 @@ from ullage.meter.policy import LONGEST_SUBJECT
         ("Read", {"file_path": "a.py", "offset": 10, "limit": 71}, "Read a.py:10-80"),
         ("read", {"filePath": "a.py", "limit": 50, "offset": None}, "read a.py:1-50"),
         ("read", {"path": "a.py", "limit": 50}, "read a.py:1-50"),
-        ("read_file", {"path": "a.py", "start_line": 3, "end_line": 9}, "read_file a.py:3-9"),
+        (
+            "read_file",
+            {"path": "a.py", "start_line": 3, "end_line": 9},
+            "read_file a.py:3-9",
+        ),
         ("view", {"path": "a.py", "view_range": [3, -1]}, "view a.py:3-"),
         ("view", {"path": "a.py", "view_range": ["3", {}]}, "view a.py"),
         ("Read", {"file_path": "a.py", "limit": "all"}, "Read a.py"),

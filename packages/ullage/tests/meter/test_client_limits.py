@@ -51,7 +51,7 @@ def test_window_and_threshold_are_the_program_s_with_their_sources() -> None:
         tokens=167_000,
         source="documented",
         by="Claude Code",
-        note="33,000 below its window",
+        note="33,000 below the window",
     )
 
 
@@ -171,5 +171,5 @@ def test_json_carries_the_sources() -> None:
         "tokens": 167_000,
         "source": "documented",
         "by": "Claude Code",
-        "note": "33,000 below its window",
+        "note": "33,000 below the window",
     }

@@ -11,7 +11,7 @@ from ullage.meter.reading import CompactionThreshold, Window
 OURS = CompactionThreshold(tokens=160_000, source="assumed")
 WOULD = CompactionThreshold(tokens=160_000, source="assumed", by="")
 THEIRS = CompactionThreshold(
-    tokens=167_000, source="documented", by="Claude Code", note="33,000 below its window"
+    tokens=167_000, source="documented", by="Claude Code", note="33,000 below the window"
 )
 OFF = CompactionThreshold(
     tokens=None, source="settings", by="pi", note="turned off by compaction.enabled"
@@ -40,8 +40,11 @@ def test_a_passed_threshold_is_named_with_its_owner() -> None:
 
 
 def test_sources_are_told_in_words() -> None:
-    assert threshold_source(THEIRS) == "threshold by default (33,000 below its window)"
+    assert (
+        threshold_source(THEIRS)
+        == "threshold: the program's default (33,000 below the window)"
+    )
     assert threshold_source(WOULD) == ""
     log = Window(tokens=258_400, source="log")
-    assert window_source(log) == "window named by the log"
+    assert window_source(log) == "window: named by the log"
     assert window_source(Window(tokens=None, source="unknown")) == ""

@@ -308,8 +308,8 @@ def test_a_google_client_with_an_own_aiohttp_session_is_refused() -> None:
 @pytest.mark.parametrize(
     ("follower", "words"),
     [
-        ("meter", "and not by a str"),
-        (None, "and not by a NoneType"),
+        ("meter", "and not by an object of type str"),
+        (None, "and not by an object of type NoneType"),
         (ullage.Meter, "and not by the class Meter"),
     ],
 )

@@ -30,5 +30,5 @@ def test_two_calls_have_the_same_digest_only_if_they_are_the_same(
 def test_the_model_is_told_apart_who_refused_a_call() -> None:
     assert len({DENIED_BY_A_PERSON, NOBODY_COULD_BE_ASKED, REFUSED_BY_A_RULE}) == 3
     assert "person did not allow" in DENIED_BY_A_PERSON
-    assert "nobody could be asked" in NOBODY_COULD_BE_ASKED
+    assert "no person could be asked" in NOBODY_COULD_BE_ASKED
     assert "without asking a person" in REFUSED_BY_A_RULE

@@ -108,7 +108,7 @@ def test_a_log_that_was_written_anew_is_read_from_its_begin(tmp_path: Path) -> N
     content = path.read_bytes()
     path.write_bytes(content.replace(b"\n\n", b"\n \n") + content)
     seen = watched.look()
-    assert seen is not None and seen.restarted == "the log was written anew"
+    assert seen is not None and seen.restarted == "the log was replaced"
     assert seen.reading.to_json() == of_context(path)
 
 

@@ -36,6 +36,7 @@ from ullage.store.store import MOST_LISTED, SessionStore
 from ullage.turns.grants import granted_words
 from ullage_agent.chat.drilldown import DrilldownData
 from ullage_agent.chat.previewing import drop_choices, preview_lines, surgery_lines
+from ullage_agent.cli.agent_options import meant_in
 from ullage_agent.cli.permissions import meant
 from ullage_agent.file_history.report import NEVER, FileChanges
 from ullage_agent.runtime.approvals import may_ask
@@ -304,8 +305,9 @@ class Acting:
                             (Span(f"{row.id}  {printable(row.title)}"),) for row in rows
                         )
                     )
-                await self.store.about(argument)
-                return CommandResult(opens=argument)
+                session, _ = await meant_in(self.store, argument)
+                await self.store.about(session)
+                return CommandResult(opens=session)
 
     # -- settings --
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ullage.cli.sessions import SHORTEST_ID
 from ullage.display.text import quoted
 from ullage.errors import InputError, SessionNotFound
-from ullage.store.store import every_session
+from ullage.store.store import SessionStore, every_session
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.layers import Layer
 from ullage_agent.runtime.precedence import left_out
@@ -55,21 +55,27 @@ def session_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 async def session_meant(agent: Agent, name: str) -> tuple[str, bool]:
-    """The id of the session that is meant, and whether there is one: its id, or the beginning or end of a random id.
-
-    Raises ``InputError`` where several begin or end so. An id that a person chose is given whole.
-    """
+    """As ``meant_in`` the agent's store."""
     if not name:
         return "", False
     shared = await agent._enter()
     try:
-        await shared.store.about(name)
-    except SessionNotFound:
-        known = [row.id async for row in every_session(shared.store)]
-    else:
-        return name, True  # without a list of all others
+        return await meant_in(shared.store, name)
     finally:
         await agent._leave()
+
+
+async def meant_in(store: SessionStore, name: str) -> tuple[str, bool]:
+    """The id of the session that is meant, and whether there is one: its id, or the beginning or end of a random id.
+
+    Raises ``InputError`` where several begin or end so. An id that a person chose is given whole.
+    """
+    try:
+        await store.about(name)
+    except SessionNotFound:
+        known = [row.id async for row in every_session(store)]
+    else:
+        return name, True  # without a list of all others
     alike = [
         one
         for one in known

@@ -26,6 +26,7 @@ from ullage.turns.standing import (
     ShownStanding,
     shown_as,
 )
+from ullage_agent.cli.agent_options import meant_in
 from ullage_agent.cli.asking import Reply, ask_person
 from ullage_agent.runtime.approvals import Question
 from ullage_agent.tools.call_text import call_lines
@@ -42,11 +43,10 @@ async def _run(place: Path | str, args: argparse.Namespace) -> int:
     try:
         rows = await store.sessions(limit=MOST_LISTED, states=NEEDS_A_PERSON)
         if args.session:
-            await store.about(args.session)
-            below = f"{args.session}/"
-            meant = [
-                row for row in rows if row.id == args.session or row.id.startswith(below)
-            ]
+            session, _ = await meant_in(store, args.session)
+            await store.about(session)
+            below = f"{session}/"
+            meant = [row for row in rows if row.id == session or row.id.startswith(below)]
             await _answer(store, meant, args)
         elif args.json:
             listed = [

@@ -91,7 +91,7 @@ async def ask_person(question: Question) -> Reply:
     What was typed before the question is no answer to it. Cancelling it leaves what was typed unread.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        said = f"Not allowed, since nobody can be asked: {question.name}. --yes allows every call."
+        said = f"Not allowed, since no person can be asked: {question.name}. --yes allows every call."
         print(said, file=sys.stderr)
         return Reply(False, by_nobody=True)
     screen = Screen(sys.stderr)

@@ -1329,7 +1329,10 @@ class Session(Generic[OutputT]):
         return await self._open.store.read(self.id, after=after)
 
     async def picture(self) -> DrawnSession:
-        """What fills the window, how it grew, and what would make room; a notebook draws it. Reads the whole ledger."""
+        """What fills the window, how it grew, and what would make room; a notebook draws it.
+
+        Reads the whole ledger.
+        """
         events = await self.history()
         title, _ = naming("", "", events)
         draw = partial(picture_of, events, title=title)

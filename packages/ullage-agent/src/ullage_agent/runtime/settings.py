@@ -170,7 +170,7 @@ class Settings:
     )
     background: bool = _setting(
         False,
-        "whether the provider keeps an answer and goes on with it where its reader dies, so that it is fetched and not "
+        "whether the provider keeps an answer and finishes it where its reader dies, so that it is fetched and not "
         "paid again ([a kill costs nothing twice](loop.md#a-kill-costs-nothing-twice))",
         values.flag,
         who=authority.RETENTION,

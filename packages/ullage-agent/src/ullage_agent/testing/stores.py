@@ -280,7 +280,7 @@ async def _deleted(bench: _Bench) -> None:
     version, values = await store.read_values(session, ["a"])
     _expect(version == 0 and not values, "its values are still there")
     _expect(not await _all_rows(store, session), "its rows are still there")
-    _expect(await store.write(session, 0, [b"new"], {}), "it can't be begun anew")
+    _expect(await store.write(session, 0, [b"new"], {}), "it can't begin again")
     found = await _all_rows(store, session), await store.read_values(session, ["a"])
     _expect(found == ([b"new"], (1, {})), "the new one has something of the old one")
 

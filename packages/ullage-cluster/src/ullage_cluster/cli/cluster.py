@@ -278,7 +278,7 @@ def _runs(part: ClusterPart, keeper: Keeper) -> bool:
     keeper.forget(part.process.pid)
     if code > 0:
         print(
-            f"{part.name.capitalize()} has failed. Its log ends so:\n{part.said()[-1000:]}"
+            f"{part.name.capitalize()} has failed. The end of its log:\n{part.said()[-1000:]}"
         )
         return False
     part.start()

@@ -53,7 +53,9 @@ COMMANDS: Final = (
                 "--restate-key KEY",
                 "Restate's public key, as its log says it: requests that Restate has not signed are refused",
             ),
-            no_token("take requests at --listen that nobody signed, and show --metrics,"),
+            no_token(
+                "take requests at --listen without a signature, and show --metrics,"
+            ),
             text(
                 "--metrics HOST:PORT",
                 "answer there to GET /healthz, /readyz, /drainz and, with a token, /metrics (default: nowhere); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ullage.cli.client_names import CLIENTS, program_name
+from ullage.cli.client_names import CLIENTS, client_name
 from ullage.cli.option_values import days
 from ullage.cli.options import (
     Alternatives,
@@ -44,16 +44,16 @@ COMMANDS: Final = (
         "other",
         operand(
             "client CLIENT",
-            ", ".join(CLIENTS),
-            type=program_name,
+            ", ".join(CLIENTS.values()),
+            type=client_name,
             nargs="?",
             default="",
         ),
         flag("--quiet", "print nothing of our own"),
         *METERING,
         usage="ullage wrap CLIENT [options] [-- ARGUMENTS]\n       ullage wrap [options] -- PROGRAM [ARGUMENTS]",
-        epilog="Arguments behind -- are the client's own: ullage wrap claude -- --model opus. Any other program gets "
-        "the variables that the providers' libraries read: ullage wrap -- python agent.py",
+        epilog="Arguments behind -- are the client's own: ullage wrap claude-code -- --model opus. Any other program "
+        "gets the variables that the providers' libraries read: ullage wrap -- python agent.py",
     ),
     Subcommand(
         "proxy",

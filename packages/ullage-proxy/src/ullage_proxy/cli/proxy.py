@@ -60,7 +60,7 @@ def welcome(options: argparse.Namespace, upstreams: list[str]) -> str:
     lines = [
         f"Ullage's proxy listens at {ADDRESS} until Ctrl-C.",
         "",
-        "  ullage wrap claude     one run of a client, with a proxy for it alone",
+        "  ullage wrap claude-code   one run of a client, with a proxy for it alone",
         "",
         "A client is pointed here with",
         "",

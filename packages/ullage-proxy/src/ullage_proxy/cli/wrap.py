@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ullage.cli.client_names import CLIENTS
+from ullage.cli.client_names import CLIENTS, client_name
 from ullage.cli.foreground import run_in_foreground
 from ullage.cli.upstreams import PROXY
 from ullage.cli.wrapping import other
@@ -111,13 +111,13 @@ def _command(options: argparse.Namespace) -> tuple[WrappedClient, list[str]]:
     if not options.client:
         if not arguments:
             raise SettingError(
-                f"`ullage wrap` needs a client: {', '.join(CLIENTS)}. "
+                f"`ullage wrap` needs a client: {', '.join(CLIENTS.values())}. "
                 "For any other program write `ullage wrap -- PROGRAM ARGUMENTS`."
             )
         name = arguments.pop(0)
         client = WrappedClient(name, name, other.setup)
-    elif options.client in CLIENTS:
-        name = CLIENTS[options.client]
+    elif options.client in CLIENTS.values():
+        name = options.client
         facts = PROGRAMS[name]
         setup = client_of(name).setup
         client = WrappedClient(facts.command, facts.title, setup, facts.package)
@@ -130,14 +130,14 @@ def _command(options: argparse.Namespace) -> tuple[WrappedClient, list[str]]:
 
 
 def _unknown(name: str) -> str:
-    likely = similar(name, CLIENTS, cutoff=0.5)
+    likely = similar(name, [*CLIENTS, *CLIENTS.values()], cutoff=0.5)
     for known, client in CLIENTS.items():
         if name.startswith(known) or name == PROGRAMS[client].title.lower():
             likely = known
-    meant = f" Did you mean `ullage wrap {likely}`?" if likely else ""
+    meant = f" Did you mean `ullage wrap {client_name(likely)}`?" if likely else ""
     return (
-        f"There is no client {quoted(name)}.{meant} Known are {', '.join(CLIENTS)}; any other program is started "
-        f"with `ullage wrap -- {name}`, if it takes its address from the usual variables."
+        f"There is no client {quoted(name)}.{meant} Known are {', '.join(CLIENTS.values())}; any other program is "
+        f"started with `ullage wrap -- {name}`, if it takes its address from the usual variables."
     )
 
 

@@ -199,7 +199,7 @@ class ClientConnection(asyncio.Protocol):
                 name,
                 404,
                 f"No upstream is named {name[:80]!r}, and nothing was sent on."
-                f" The address has to go on with one of {known}."
+                f" The address has to continue with one of {known}."
                 " More are named when the proxy is started: --upstream NAME=URL.",
             )
         if request.upgrade == b"websocket":

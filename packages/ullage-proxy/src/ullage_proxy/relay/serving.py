@@ -23,9 +23,7 @@ from ullage_proxy.relay.taps import Taps
 FINISH_WITHIN_S: Final = 10.0
 """How long running answers may go on once the relay is to end."""
 
-ASKED_TO_END: Final = (
-    "it was asked to end. Answers that are under way get 10 s; then it stops."
-)
+ASKED_TO_END: Final = "it was asked to end. Running answers get 10 s; then it stops."
 
 LINE: Final = "ullage proxy: %(message)s"
 

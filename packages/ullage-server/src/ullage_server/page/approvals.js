@@ -27,7 +27,7 @@ export class Approval {
 
   /** Nothing is asked any more. */
   over() {
-    const text = this.answer || "This call was answered already: nobody needs to decide any more.";
+    const text = this.answer || "This call was answered already: there is nothing to decide any more.";
     replace(this.box, h("p", { class: "answered", role: "status" }, text));
   }
 

@@ -89,7 +89,7 @@ export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ?
 export function restored({ files = [], edited_since: edited = [] }) {
   const parts = [];
   if (files.length) parts.push(`${counted(files.length, "file")} restored`);
-  if (edited.length) parts.push(`${counted(edited.length, "file")} changed by somebody else since and left alone`);
+  if (edited.length) parts.push(`${counted(edited.length, "file")} changed otherwise since and left alone`);
   return parts;
 }
 

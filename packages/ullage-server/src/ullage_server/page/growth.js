@@ -36,7 +36,7 @@ export class Growth {
   }
 }
 
-/** "Paid again for 12,400 tokens, $0.05: tool `x` left (the provider says so)". Zeros are left out of the answer. */
+/** "Paid again for 12,400 tokens, $0.05: tool `x` removed (the provider says so)". Zeros are left out of the answer. */
 function causeText({ words, tokens = 0, usd = null, by = "log" }) {
   const worth = usd === null ? "" : `, ${money(usd)}`;
   return `Paid again for ${number(tokens)} tokens${worth}: ${words}${by === "provider" ? " (the provider says so)" : ""}`;

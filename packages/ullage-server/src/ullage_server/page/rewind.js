@@ -66,7 +66,7 @@ function drawChanges({ files, edited_since: edited, not_covered: holes, problem 
   return [
     files.length ? h("h3", {}, `${counted(files.length, "file")} that tools have changed since`) : h("p", { class: "hint" }, "Tools have changed no file since that can be restored."),
     files.length ? h("ul", { class: "changed-files" }, files.slice(0, FILES_SHOWN).map(drawFile), rest > 0 ? h("li", { class: "dim" }, `and ${number(rest)} more`) : null) : null,
-    edited.length ? h("p", {}, `Changed by somebody else since, left alone: ${edited.map((path) => firstLine(path, 80)).join(", ")}`) : null,
+    edited.length ? h("p", {}, `Changed otherwise since, left alone: ${edited.map((path) => firstLine(path, 80)).join(", ")}`) : null,
     named.length ? h("p", {}, "Can't be restored: ", named.slice(0, 20).map((hole, at) => `${at ? "; " : ""}${firstLine(hole.path, 80)} (${hole.reason})`)) : null,
     whole.length ? h("p", { class: "hint" }, `Never restored: ${whole.map((hole) => hole.reason).join("; ")}.`) : null,
   ];

@@ -80,7 +80,7 @@ def _head(
     first = (gone or come or changed or [new[common_items(old, new) - len(new)].name])[0]
     told: list[str] = []
     quote = ""
-    for names, what in ((gone, "left"), (come, "came"), (changed, "changed")):
+    for names, what in ((gone, "removed"), (come, "added"), (changed, "changed")):
         if names:
             told.append(f"{_listed(kind, names)} {what}")
     if kind == "model":

@@ -102,7 +102,9 @@ def _tool_items(
             item = replace(item, tokens=size.tokens, low=size.low, high=size.high)
         fitted.append(item)
     if rest:
-        batch = Row(name=FOR_ALL_TOOLS, tokens=rest, source="by_difference", summed=row.summed)
+        batch = Row(
+            name=FOR_ALL_TOOLS, tokens=rest, source="by_difference", summed=row.summed
+        )
         item = _whole_row(batch, inside[0].item.category)
         fitted.append(replace(item, part=FOR_ALL_TOOLS))
     return fitted

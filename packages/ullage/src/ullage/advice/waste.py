@@ -110,7 +110,7 @@ def long_outputs(given: AdviceInput) -> list[Suggestion]:
         return []
     commands = plural(len(shares), "command")
     title = f"{commands} with an output above {LONG_OUTPUT:,} tokens"
-    text = f"saved if cut to {ENOUGH_OUTPUT:,}: {given.largest_names(shares)}"
+    text = f"what a cut to {ENOUGH_OUTPUT:,} saves: {given.largest_names(shares)}"
     how = given.remedy("outputs")
     return [given.without(shares, "long_output", title, text, how)]
 

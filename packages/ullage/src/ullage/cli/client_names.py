@@ -20,8 +20,3 @@ CLIENTS: Final[Mapping[str, str]] = {
 def client_name(word: str) -> str:
     """The client that a word names, or the word."""
     return CLIENTS.get(word, word)
-
-
-def program_name(word: str) -> str:
-    """The program of the client that a word names, or the word."""
-    return next((program for program, name in CLIENTS.items() if name == word), word)

@@ -32,7 +32,8 @@ ESTIMATOR = choice(
 SESSION_LOG = (
     operand(
         "file FILE",
-        "a session log, or the id of one that `ullage sessions` lists; without it, the newest",
+        "a session log, the beginning or end of an id that `ullage sessions` lists, or a directory; without it, "
+        "the newest session of this directory",
         nargs="?",
     ),
     text(
@@ -124,6 +125,7 @@ COMMANDS: Final = (
         text(
             "--program NAME",
             "only what this program spent: claude-code, codex, opencode, ullage ...",
+            type=client_name,
         ),
         text("--project PATH", "only sessions of this directory and those below it"),
         text(
@@ -154,7 +156,7 @@ COMMANDS: Final = (
         "other",
         operand(
             "client CLIENT",
-            ", ".join(CLIENTS),
+            ", ".join(CLIENTS.values()),
             type=client_name,
             choices=list(CLIENTS.values()),
         ),

@@ -30,7 +30,7 @@ from ullage.cli.sessions import (
     places_here,
 )
 from ullage.codec.problems import strike_keys
-from ullage.display.text import counted, printable, quoted, shortened
+from ullage.display.text import printable, quoted, shortened
 from ullage.errors import InputError, UllageError
 from ullage.events import Event
 from ullage.importers import FoundSession, find_sessions
@@ -176,8 +176,9 @@ def place_of_id(rules: AnswerRules, session: str) -> FoundSession:
         raise InputError(
             f"There is no session {quoted(session)}. `list_sessions` has the ids; files are not opened by their path."
         )
+    several = ", ".join(place.id for place in found[:5])
     raise InputError(
-        f"{counted(len(found), 'session')} have ids that begin or end with {quoted(session)}. Give more of the id."
+        f"{len(found)} sessions have ids that begin or end with {quoted(session)}: {several}. Give more of the id."
     )
 
 

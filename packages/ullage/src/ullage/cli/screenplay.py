@@ -286,7 +286,7 @@ def window_notice(event: Event) -> Notice | None:
         case Pruned():
             pruned = f"pruned: {counted(len(event.parts), 'old tool result')} cleared"
             rewritten = (
-                f", {number(event.rewritten)} written to the cache anew"
+                f", {number(event.rewritten)} written to the cache again"
                 if event.rewritten
                 else ""
             )

@@ -139,12 +139,13 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"There is no file {name}, and no session whose id begins or ends so. `ullage sessions` lists them."
+            f"There is no file {name}, and no session whose id begins or ends with it. `ullage sessions` lists them."
         )
     if len(matching) > 1:
-        several = ", ".join(str(place.path) for place in matching[:5])
+        several = "\n".join(f"  {place.id}  {place.path}" for place in matching[:5])
         raise UnreadableInput(
-            f"The id {name} is of {len(matching)} sessions: {several}. Give more of it, or the file."
+            f"{len(matching)} sessions have ids that begin or end with {name}. Give more of the id, or the file:\n"
+            f"{several}"
         )
     found = matching[0]
     return found._replace(session=found.session + mark + child) if child else found
@@ -182,9 +183,7 @@ def newest_session() -> ImportedSession:
     raise no_session(found)
 
 
-def _first_usable(
-    places: Iterable[FoundSession], whose: str
-) -> ImportedSession | None:
+def _first_usable(places: Iterable[FoundSession], whose: str) -> ImportedSession | None:
     """The first of these sessions that can be read; standard error names it, and those before it."""
     for place in places:
         try:

@@ -192,7 +192,7 @@ class GrowingLog:
             with open_regular(self.path) as file:
                 file.seek(self._offset - len(self._tail))
                 same = file.read(len(self._tail)) == self._tail
-        return "" if same else "the log was written anew"
+        return "" if same else "the log was replaced"
 
     def _forget(self) -> None:
         self._reader, self._offset, self._partial, self._tail = None, 0, b"", b""
@@ -328,7 +328,7 @@ class GrowingLog:
         certain = None if rows is None else rows.new_events()
         is_whole = certain is None
         if rows is not None and is_whole:
-            restarted = "the session was written anew"
+            restarted = "the session was replaced"
         if rows is None or certain is None:
             rows = GrowingRows(self.path, self._session)
             certain = rows.new_events() or []

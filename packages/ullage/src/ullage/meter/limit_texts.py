@@ -18,7 +18,7 @@ WINDOW_SOURCES: dict[WindowSource, str] = {
     "settings": "set in the program",
     "provider": "reported by the provider",
     "error": "learnt from an error",
-    "documented": "by default",
+    "documented": "the program's default",
     "catalogue": "from the catalogue",
     "unknown": "",
 }
@@ -28,7 +28,7 @@ THRESHOLD_SOURCES: dict[ThresholdSource, str] = {
     "user": "",
     "observed": "observed",
     "settings": "set in the program",
-    "documented": "by default",
+    "documented": "the program's default",
     "assumed": "",
     "unknown": "",
 }
@@ -36,19 +36,19 @@ THRESHOLD_SOURCES: dict[ThresholdSource, str] = {
 
 
 def window_source(window: Window) -> str:
-    """``window by default (more only for models named [1m])``; empty while it is unknown."""
+    """``window: the program's default (larger for models named [1m])``; empty while it is unknown."""
     words = WINDOW_SOURCES[window.source]
     if not words:
         return ""
-    return f"window {words}{_noted(window.note)}"
+    return f"window: {words}{_noted(window.note)}"
 
 
 def threshold_source(threshold: CompactionThreshold) -> str:
-    """``threshold by default (33,000 below its window)``; empty for Ullage's own."""
+    """``threshold: the program's default (33,000 below the window)``; empty for Ullage's own."""
     words = THRESHOLD_SOURCES[threshold.source]
     if not words or threshold.tokens is None:
         return ""
-    return f"threshold {words}{_noted(threshold.note)}"
+    return f"threshold: {words}{_noted(threshold.note)}"
 
 
 def _noted(note: str) -> str:

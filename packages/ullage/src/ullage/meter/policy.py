@@ -156,7 +156,7 @@ WINDOW_UNITS = (1_024, 1_000)
 """Tokens of which windows are multiples: 4,096, 196,608, 32,000. One in 500 other numbers is one of these. Without this
 a compaction was due for nothing in a fifth of the calls of endpoints that repeat a report (``bench.reports``)."""
 
-# --- Count endpoints. Judged by tests/meter/test_counting.py and bench.local_server.
+# --- Count endpoints. Judged by tests/meter/test_counting.py.
 
 COUNT_DOUBT = 0.005
 LEAST_COUNT_DOUBT = 10.0

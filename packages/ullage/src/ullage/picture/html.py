@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
-from ullage.advice.lives import ItemLife
 from ullage.advice.sentences import heading_of, outcome_text, short
 from ullage.advice.suggestion import name_of
 from ullage.display.text import dollars, number, signed_percent
@@ -46,13 +46,15 @@ h3{font-size:15px;font-weight:600}main svg{display:block;width:100%;height:auto}
 .used{font-size:18px;margin-top:14px}.used span{font-size:40px;line-height:1;margin-right:10px}
 details{margin-top:12px}summary{cursor:pointer}
 .table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}
-th,td{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top}
+th,td{text-align:right;padding:4px 8px;font-weight:400;vertical-align:top;white-space:nowrap}
 th,td{border-bottom:1px solid light-dark(#ddd6c8,#3a3733)}
-thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left;min-width:60px}
-td:last-child{min-width:180px}code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
-ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(260px,1fr));gap:24px;padding:0;margin:14px 0}
+thead th{font-weight:600}:is(th,td):is(:first-child,:last-child){text-align:left;white-space:normal}
+th:first-child{min-width:80px}td:last-child{min-width:120px}
+code{background:light-dark(#efeae0,#2a2826);padding:0 3px;border-radius:3px}
+ol{display:grid;grid-template-columns:repeat(auto-fit,minmax(230px,1fr));gap:24px;padding:0;margin:14px 0}
 li{list-style:none}main .w400{display:none}
-@media(max-width:720px){main .w1064{display:none}main .w400{display:block}main{padding:20px 16px 40px}h1{font-size:24px}}
+@media(max-width:720px){main .w1064{display:none}main .w400{display:block}
+main{padding:20px 16px 40px}h1{font-size:24px}}
 """
 """Of the page. The drawings of two widths are in ``w1064`` and ``w400``."""
 
@@ -68,11 +70,7 @@ def html(picture: SessionPicture) -> str:
     reading, advice = picture.reading, picture.advice
     groups = groups_of(picture)
     title, about, share, used = head(picture)
-    limits = (
-        f"{window_source(reading.window)} · {threshold_source(reading.threshold)}".strip(
-            " ·"
-        )
-    )
+    limits = window_source(reading.window), threshold_source(reading.threshold)
     colours = key(groups).replace("tspan", "span")
     bar = areas = bars = ""
     for width in (1064, 400):
@@ -80,22 +78,21 @@ def html(picture: SessionPicture) -> str:
         areas += figure(treemap(groups, width, 340), width, 340, "Map", about)
         bars += figure(growth(picture, width), width, 250, "Growth", about)
     told = ""
-    for name, saving, text in advised(picture):
-        told += (
-            f'<li><h3>{words(name)}</h3><p class="accent">{words(saving)}</p>{_p(text)}'
-        )
+    for name, saving, text in advised(picture, MOST_ROWS):
+        told += f'<li><h3>{words(name).replace("`", "")}</h3><p class="accent">{words(saving)}</p>{_p(text)}'
     return f"""\
 {START}<title>{words(title)} · context window</title><style>{style("auto")}{LAYOUT}</style></head>
 <body class="ullage"><main><h1 class="serif">{words(title)}</h1><p class="dim">{words(about)}</p>
-<p class="used"><span class="serif accent">{share}</span>{used}</p><p class="dim">{words(limits)}</p>{bar}
+<p class="used"><span class="serif accent">{words(share)}</span>{used}</p>
+<p class="dim">{words(" · ".join(filter(None, limits)))}</p>{bar}
 <h2 class="serif">What fills the window</h2><p>{colours}</p>{areas}
-{_table("Largest items", "What|Tokens|Row", _items(picture))}
+{_table("Largest items", "What|Tokens|Category", _items(picture))}
 <h2 class="serif">Growth</h2>{bars}
 {_table("Calls", "Call|Estimate|Reported|Error|From cache|Cost|What happened", _calls(picture))}
 <h2 class="serif">Suggestions</h2>{_p(heading_of(advice))}<ol>{told}</ol>
 {"".join(_p(outcome_text(each)) for each in advice.outcomes)}
 {_table("Cost most so far", "What|Tokens|Calls|So far|Dollars", _costs(picture))}
-{_table("Compactions and what left", "After call|Items|Tokens|By|The largest", _left(picture))}
+{_table("Compactions and what left", "After call|Tokens|By|The largest", _left(picture))}
 {"".join(_p(note) for note in reading.notes)}
 </main></body></html>
 """
@@ -135,14 +132,14 @@ def _costs(picture: SessionPicture) -> Iterable[Sequence[str]]:
 
 def _left(picture: SessionPicture) -> Iterable[Sequence[str]]:
     """What left the window, by the call after which it left."""
-    left: dict[tuple[int, str], list[ItemLife]] = {}
-    for item in sorted(picture.history.items, key=lambda item: -item.tokens):
+    left: dict[tuple[int, str], Counter[str]] = {}
+    for item in picture.history.items:
         if item.last_call is not None and item.why_left in ("compaction", "pruning"):
-            left.setdefault((item.last_call, item.why_left), []).append(item)
-    for (call, why), items in sorted(left.items(), reverse=True):
-        tokens = sum(item.tokens for item in items)
-        names = ", ".join(f"{name_of(item)} {number(item.tokens)}" for item in items[:3])
-        yield number(call), number(len(items)), number(tokens), why, names
+            held = left.setdefault((item.last_call, item.why_left), Counter())
+            held[name_of(item)] += item.tokens
+    for (call, why), held in sorted(left.items(), reverse=True):
+        names = [f"{name} {number(tokens)}" for name, tokens in held.most_common(3)]
+        yield number(call), number(held.total()), why, ", ".join(names)
 
 
 def _table(name: str, heads: str, rows: Iterable[Sequence[str]]) -> str:

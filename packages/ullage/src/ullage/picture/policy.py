@@ -2,13 +2,13 @@
 
 from typing import Final
 
-LETTER: Final = 6.7
+LETTER: Final = 7.0
 """Width of a letter of 12 pixels: DejaVu Sans, the widest of the usual fonts, has 6.4 to 7.2 in running text."""
 
 LONGEST: Final = 160
 """Letters of a name from a log."""
 
-MOST_TILES: Final = 12
+MOST_TILES: Final = 16
 """Names of a category that have a tile of their own."""
 
 NARROWEST_BAR: Final = 5

@@ -21,8 +21,10 @@ def words(text: str, most: int = LONGEST) -> str:
 
 def flowed(texts: Iterable[tuple[str, str, int]], room: float) -> str:
     """Texts under each other in lines of 16 pixels. Each has its class, and is cut after so many lines."""
-    drawn, y, letters = "", 14, max(1, int(room / LETTER))
+    drawn, y = "", 14
     for text, look, most in texts:
+        wide = LETTER + ("strong" in look)  # bold letters are a pixel wider
+        letters = max(1, int(room / wide))
         lines = wrapped(printable(text[: 4 * LONGEST]), letters)
         lines[most - 1 :] = [" ".join(lines[most - 1 :])]
         for line in filter(None, lines):

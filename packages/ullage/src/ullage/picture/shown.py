@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from html import escape
+from typing import Final
 
 from ullage.advice.history import history_now
 from ullage.advice.suggestions import advice_of
@@ -13,6 +14,12 @@ from ullage.picture.html import html
 from ullage.picture.model import SessionPicture
 from ullage.picture.style import Scheme
 from ullage.picture.svg import svg
+
+NOTEBOOK: Final = """\
+<style>:is([data-jp-theme-light=true],.vscode-light) .ullage-picture{color-scheme:light}\
+:is([data-jp-theme-light=false],.vscode-dark) .ullage-picture{color-scheme:dark}</style>"""
+"""An image follows light and dark of its page, where that says which it is: Jupyter's by an attribute, VS Code's by a
+class. Elsewhere it is as the reader's system."""
 
 
 class DrawnSession:
@@ -43,7 +50,8 @@ class DrawnSession:
         """An image, so that no style of it reaches the notebook."""
         data = b64encode(self.svg().encode()).decode()
         said = escape(str(self._picture.reading))
-        return f'<img alt="{said}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+        about = f'class="ullage-picture" alt="{said}" style="max-width:100%"'
+        return f'{NOTEBOOK}<img {about} src="data:image/svg+xml;base64,{data}">'
 
 
 def picture_of_meter(meter: Meter) -> DrawnSession:
@@ -58,5 +66,7 @@ def picture_of_meter(meter: Meter) -> DrawnSession:
     if reading.compactions:  # calls that left are not known
         called.update(tool.name for tool in fold.tools or ())
     advice = advice_of(history, meter, events, subagent_tools=frozenset(called))
-    picture = SessionPicture(reading=reading, history=history, advice=advice, steps=meter.steps)
+    picture = SessionPicture(
+        reading=reading, history=history, advice=advice, steps=meter.steps
+    )
     return DrawnSession(picture)

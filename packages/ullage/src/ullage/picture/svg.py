@@ -47,40 +47,35 @@ def svg(picture: SessionPicture, *, scheme: Scheme = "auto") -> str:
     groups = groups_of(picture)
     title, about, share, used = head(picture)
     alarm = "bad" if picture.reading.should_compact() else "accent"
-    told, columns = "", advised(picture)
+    told, columns = "", advised(picture, 3)
     room = 960 // max(1, len(columns))
     for place, (name, saving, text) in enumerate(columns):
         parts = [
-            (name, "ink strong", 2),
+            (name.replace("`", ""), "ink strong", 2),
             (saving, "accent", 2),
-            (text.replace("`", ""), "dim", 5),
+            (text.replace("`", ""), "dim", 4 if saving else 6),
         ]
-        told += f'<svg x="{22 + place * room}" y="484" width="{room}" height="130">{flowed(parts, room - 26)}</svg>'
-    return figure(
-        f"""\
+        told += f'<svg x="{22 + place * room}" y="484" width="{room}" height="130">{flowed(parts, room - 14)}</svg>'
+    card = f"""\
 <style>{style(scheme)}</style><rect class="paper" width="1000" height="620"/>
-<text class="serif ink" x="28" y="48" font-size="24">{words(title, 48)}</text>
+<text class="serif ink" x="28" y="48" font-size="24">{words(title, 52)}</text>
 <text class="dim" x="28" y="72">{words(about, 80)}</text>
-<text class="serif end {alarm}" x="972" y="50" font-size="34">{share}</text>
+<text class="serif end {alarm}" x="972" y="50" font-size="34">{words(share)}</text>
 <text class="ink end" x="972" y="72">{used}</text>
 <svg x="28" y="88" width="944" height="60">{gauge(picture, groups, 944)}</svg>
 <text class="ink" x="28" y="162">{key(groups[:6])}</text>
 <svg x="28" y="180" width="460" height="240">{treemap(groups, 460, 240)}</svg>
 <svg x="512" y="172" width="460" height="250">{growth(picture, 460)}</svg>
 <rect class="line" x="28" y="446" width="944" height="1"/>
-<text class="dim" x="28" y="472">{words(heading_of(picture.advice))}</text>{told}""",
-        1000,
-        620,
-        title,
-        f"{share}: {used}",
-    )
+<text class="dim" x="28" y="472">{words(heading_of(picture.advice))}</text>{told}"""
+    return figure(card, 1000, 620, title, f"{share}: {used}")
 
 
 def figure(content: str, width: int, height: int, title: str, about: str) -> str:
     """A drawing as an element of its own that says what it shows. Its width is one of its classes."""
     return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" class="ullage w{width}" role="img" viewBox="0 0 {width} {height}" width="{width}" \
-height="{height}"><title>{words(title)}</title><desc>{words(about)}</desc>{content}</svg>"""
+<svg xmlns="http://www.w3.org/2000/svg" class="ullage w{width}" role="img" viewBox="0 0 {width} {height}" \
+width="{width}" height="{height}"><title>{words(title)}</title><desc>{words(about)}</desc>{content}</svg>"""
 
 
 def head(picture: SessionPicture) -> tuple[str, str, str, str]:
@@ -95,12 +90,14 @@ def head(picture: SessionPicture) -> tuple[str, str, str, str]:
     return picture.title or picture.program or "Session", about, share, used
 
 
-def advised(picture: SessionPicture) -> list[tuple[str, str, str]]:
-    """What would make room, and the next compaction: a title, what it saves, and a text."""
+def advised(picture: SessionPicture, most: int) -> list[tuple[str, str, str]]:
+    """The first suggestions, and the next compaction: a title, what it saves, and a text."""
     told: list[tuple[str, str, str]] = []
-    for each in picture.advice.suggestions:
+    for each in picture.advice.suggestions[:most]:
         about = f"{each.text}: {each.quote}" if each.quote else each.text
-        told.append((each.title, saving_text(each.saving), f"{about}. To do: {each.how}"))
+        told.append(
+            (each.title, saving_text(each.saving), f"To do: {each.how} ({about})")
+        )
     coming = picture.advice.compaction
     if coming is not None:
         told.append(("Next compaction", "", compaction_sentence(coming, picture.history)))
@@ -111,7 +108,7 @@ def key(groups: TileGroups) -> str:
     """The categories with their colours and tokens, for a text of SVG or a paragraph of HTML."""
     drawn = ""
     for name, held in groups:
-        drawn += f'<tspan class="{shade(name)}">■</tspan> {words(name)} {number(held.total())} &#160; '
+        drawn += f'<tspan class="{shade(name)}">■</tspan>&#160;{words(name)}&#160;{number(held.total())}&#160;&#160; '
     return drawn
 
 
@@ -135,9 +132,10 @@ def gauge(picture: SessionPicture, groups: TileGroups, width: int) -> str:
         x, told = point * scale, words(threshold_sentence(reading.threshold))
         drawn += f'<rect class="ink" x="{x - 1:.1f}" y="2" width="2" height="30"/>'
         drawn += f'<text class="ink small end" x="{max(190, min(x, width - 60)):.1f}" y="46">{told}</text>'
-    return (
-        f'{drawn}<text class="dim small end" x="{width}" y="46">{number(window)}</text>'
-    )
+    end = number(window) if window else "window unknown"
+    if 0 < window < used.tokens:
+        end = f"over {end}"
+    return f'{drawn}<text class="dim small end" x="{width}" y="46">{end}</text>'
 
 
 def treemap(groups: TileGroups, width: int, height: int) -> str:
@@ -147,6 +145,7 @@ def treemap(groups: TileGroups, width: int, height: int) -> str:
     for (category, held), area in zip(groups, areas, strict=True):
         tiles = Counter(dict(held.most_common(MOST_TILES)))
         tiles["others"] += held.total() - tiles.total()
+        tiles += Counter()  # without what has no tokens
         boxes = blocks(list(tiles.values()), area)
         for (name, tokens), (x, y, wide, tall) in zip(tiles.items(), boxes, strict=True):
             lines = int(tall / 16)
@@ -185,10 +184,8 @@ def growth(picture: SessionPicture, width: int) -> str:
         some = steps[place * len(steps) // count : (place + 1) * len(steps) // count]
         drawn += _bar(some, rows, 44 + place * pitch, pitch, scale)
     if 0 < point <= most:
-        y, told = (
-            216 - point * scale,
-            words(threshold_sentence(picture.reading.threshold)),
-        )
+        y = 216 - point * scale
+        told = words(threshold_sentence(picture.reading.threshold))
         drawn += f'<rect class="ink" x="44" y="{y:.1f}" width="{room}" height="1"/>'
         drawn += f'<text class="ink small end" x="{width}" y="{y - 6:.1f}">{told}</text>'
     ends = f"calls {number(steps[0].number)} to {number(steps[-1].number)}"
@@ -209,7 +206,9 @@ def _bar(
         told += happened(each, rows.get(each.call, UNKNOWN))
     mark = next((GLYPHS[word] for word in GLYPHS if word in told), "")
     actual = step.actual or 0
-    title = f"Call {number(step.number)}: {number(step.estimated)} estimated, {number(actual)} reported"
+    estimate = f"{number(step.estimated)} ({number(step.low)} to {number(step.high)})"
+    reported = number(actual) if actual else "nothing"
+    title = f"Call {number(step.number)}: {estimate} estimated, {reported} reported"
     at = f'x="{x:.1f}" width="{0.9 * pitch:.1f}"'
     return f"""\
 <g><title>{words("; ".join([title, *told]), 400)}</title><rect class="clear" {at} y="40" height="176"/>\

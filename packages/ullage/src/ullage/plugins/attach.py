@@ -69,7 +69,7 @@ def _check(follower: object) -> None:
     elif isinstance(follower, CallFollower) or callable(follower):
         return
     else:
-        given = f"a {type(follower).__name__}"
+        given = f"an object of type {type(follower).__name__}"
     raise WrongType(
         "A client is followed by a Meter, a Compactor, or a function that gives one for the name of each conversation, "
         f"and not by {given}."
@@ -77,7 +77,7 @@ def _check(follower: object) -> None:
 
 
 def detach(client: ClientT) -> ClientT:
-    """The same client without what ``attach`` did. Calls that are under way are still followed to their end.
+    """The same client without what ``attach`` did. Running calls are still followed to their end.
 
     Args:
         client: One that ``attach`` was given; another one is left as it is.

@@ -7,7 +7,7 @@ from typing import Final
 
 DENIED_BY_A_PERSON: Final = "A person did not allow this call."
 NOBODY_COULD_BE_ASKED: Final = (
-    "This call was not run: it needs a person's approval, and nobody could be asked. "
+    "This call was not run: it needs a person's approval, and no person could be asked. "
     "Do without it, or say what you need."
 )
 REFUSED_BY_A_RULE: Final = "Refused by a rule of this program, without asking a person:"

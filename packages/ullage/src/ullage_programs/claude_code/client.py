@@ -51,7 +51,8 @@ CLOUDS: Final = {
 OFF: Final = ("", "0", "false")
 
 EACH_TOOL: Final = (
-    "PostToolUse hook: starts a Python after every tool call (0.03 s); names a result that took 5 % of what was left"
+    "PostToolUse hook: starts a Python after every tool call (0.03 s); "
+    "names a result that took 5 % of what was left"
 )
 EACH_TURN: Final = "Stop hook: the same when a turn ends"
 

@@ -85,7 +85,7 @@ def window(known: Circumstances) -> ClientLimit | None:
             if _is_long_choice(chosen.value, known.model.lower()):
                 return ClientLimit(LONG_WINDOW, "settings", chosen.place)
             break
-    return ClientLimit(WINDOW, "documented", "more only for models named [1m]")
+    return ClientLimit(WINDOW, "documented", "larger for models named [1m]")
 
 
 def _is_long_choice(value: object, model: str) -> bool:
@@ -125,7 +125,7 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
         lower = int(room * share / 100)
         if lower < point:
             return ClientLimit(lower, "settings", percentage.place)
-    below = f"{reserve + BUFFER:,} below its window"
+    below = f"{reserve + BUFFER:,} below the window"
     if chosen is None:
         return ClientLimit(max(0, point), "documented", below)
     return ClientLimit(max(0, point), "settings", f"{below}, {chosen.place}")

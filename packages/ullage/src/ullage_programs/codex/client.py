@@ -49,7 +49,9 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     keys = address_keys(path)
     usual = [PROVIDER, CHATGPT] if len(keys) == 1 else []
     run = {"type": "command", "command": command("codex.hook_events"), "timeout": 5}
-    hook = HookEntry(TELLS_ROOM, path.with_name("hooks.json"), ["hooks", "PostToolUse"], run)
+    hook = HookEntry(
+        TELLS_ROOM, path.with_name("hooks.json"), ["hooks", "PostToolUse"], run
+    )
     return [hook, AddressEntry(path, keys, proxy, usual)]
 
 

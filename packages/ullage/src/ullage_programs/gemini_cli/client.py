@@ -33,7 +33,9 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
         "command": command("gemini_cli.turn"),
         "timeout": 5_000,
     }
-    about = "AfterAgent hook: a message once a turn has filled 70 % and 90 % of the window"
+    about = (
+        "AfterAgent hook: a message once a turn has filled 70 % and 90 % of the window"
+    )
     return [HookEntry(about, path, ["hooks", "AfterAgent"], handler)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from json import dumps
 
 from ullage_programs.line.policy import COMPOSED_TIMEOUT_S
@@ -48,7 +49,9 @@ def _output(command: str, given: bytes) -> bytes:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ends the command and what it started."""
     try:
-        os.killpg(process.pid, 9)
-    except (OSError, AttributeError):
-        process.kill()
+        if sys.platform != "win32":
+            os.killpg(process.pid, 9)
+    except OSError:
+        pass
+    process.kill()
     process.communicate()

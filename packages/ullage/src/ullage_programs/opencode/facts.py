@@ -52,7 +52,7 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     if declared is not None and own_input is None:
         cap = None
     if cap is None:
-        note = f"{output:,} below its window, kept for the answer"
+        note = f"{output:,} below the window, kept for the answer"
         return ClientLimit(max(0, size - output), "documented", note)
     chosen = known.settings.get("compaction.reserved")
     reserved = number_of(chosen)

@@ -37,7 +37,7 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
         if chosen is not None and reserve is not None:
             return ClientLimit(max(0, size - int(reserve)), "settings", chosen.place)
     return ClientLimit(
-        max(0, size - RESERVE), "documented", f"{RESERVE:,} below its window"
+        max(0, size - RESERVE), "documented", f"{RESERVE:,} below the window"
     )
 
 

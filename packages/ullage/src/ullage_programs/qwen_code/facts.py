@@ -46,7 +46,7 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
         chosen, share = None, SHARE
     point = int(size * share)
     if 0 < size - RESERVE < point:
-        return ClientLimit(size - RESERVE, "documented", f"{RESERVE:,} below its window")
+        return ClientLimit(size - RESERVE, "documented", f"{RESERVE:,} below the window")
     if chosen is not None:
         return ClientLimit(point, "settings", chosen.place)
     return ClientLimit(

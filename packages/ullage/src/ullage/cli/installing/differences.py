@@ -59,4 +59,3 @@ def _compared(
         else:
             yield f"Instead of what is set in {place}"
             yield f"  {member(key)}"
-
