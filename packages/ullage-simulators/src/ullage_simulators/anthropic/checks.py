@@ -9,7 +9,7 @@ from typing import Any
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.compaction import BETA, KIND, THRESHOLD_BETA, is_asked
 from ullage_simulators.anthropic.images import sides
-from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.rules import refuse
 from ullage_simulators.anthropic.tools import (
     CHANGES,
     CHANGES_BETAS,
@@ -17,7 +17,6 @@ from ullage_simulators.anthropic.tools import (
     named_tools,
 )
 from ullage_simulators.body import Body
-from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
 
 FIELDS = frozenset(
@@ -74,20 +73,20 @@ def check_shape(call: CallInProgress) -> None:
     body = call.body
     is_count = call.endpoint.kind == "count"
     if "anthropic-version" not in call.headers:
-        raise refuse(RULES, "version_missing")
+        raise refuse("version_missing")
     for name in body:
         is_known = name in FIELDS and not (name == "thread" and is_count)
         if not is_known:
-            call.refuse_or_warn(refuse(RULES, "field_unknown", path=name))
+            call.refuse_or_warn(refuse("field_unknown", path=name))
     if not is_count and not isinstance(body.get("max_tokens"), int):
-        raise refuse(RULES, "field_required", path="max_tokens")
+        raise refuse("field_required", path="max_tokens")
     if "messages" not in body:
-        raise refuse(RULES, "field_required", path="messages")
+        raise refuse("field_required", path="messages")
     if not isinstance(body["messages"], list):
-        raise refuse(RULES, "not_a_list", path="messages")
+        raise refuse("not_a_list", path="messages")
     if not body["messages"]:
         rule = "compaction_nothing_to_summarize" if is_asked(body) else "no_messages"
-        raise refuse(RULES, rule)
+        raise refuse(rule)
     _check_system(body.get("system"))
     for index, message in enumerate(body["messages"]):
         _check_message(index, message, call)
@@ -102,41 +101,41 @@ def _check_output(call: CallInProgress) -> None:
     if not isinstance(asked, int):
         return
     if asked < 1:
-        raise refuse(RULES, "output_none")
+        raise refuse("output_none")
     cap = call.model.max_output
     if asked > cap:
-        raise refuse(RULES, "output_cap", asked=asked, cap=cap, model=call.model.name)
+        raise refuse("output_cap", asked=asked, cap=cap, model=call.model.name)
 
 
 def _check_system(system: Any) -> None:
     if isinstance(system, str):
         if system and not system.strip():
-            raise refuse(RULES, "text_blank", where="system")
+            raise refuse("text_blank", where="system")
         return
     for block in system or []:
         if not block.get("text"):
-            raise refuse(RULES, "text_empty", where="system")
+            raise refuse("text_empty", where="system")
 
 
 def _check_message(index: int, message: Any, call: CallInProgress) -> None:
     role = message.get("role")
     if role == "system" and "system-messages" not in call.model.traits:
-        raise refuse(RULES, "role_system")
+        raise refuse("role_system")
     if role not in ("user", "assistant", "system"):
-        raise refuse(RULES, "role_unknown", i=index)
+        raise refuse("role_unknown", i=index)
     if "content" not in message:
-        raise refuse(RULES, "field_required", path=f"messages.{index}.content")
+        raise refuse("field_required", path=f"messages.{index}.content")
     if "clear_at" in message:
         _check_clear_at(index, message, call)
     found = blocks(message)
     if not found:
         if role == "user":
-            raise refuse(RULES, "content_empty", i=index)
+            raise refuse("content_empty", i=index)
         return
     for at, block in enumerate(found):
         tag = block.get("type")
         if tag not in BLOCKS and not _is_issued(block, call):
-            call.refuse_or_warn(refuse(RULES, "block_unknown", i=index, j=at, tag=tag))
+            call.refuse_or_warn(refuse("block_unknown", i=index, j=at, tag=tag))
     has_content = False
     for block in found:
         if block.get("type") != "text":
@@ -144,21 +143,21 @@ def _check_message(index: int, message: Any, call: CallInProgress) -> None:
             continue
         text = block.get("text")
         if not text:
-            raise refuse(RULES, "text_empty", where="messages")
+            raise refuse("text_empty", where="messages")
         if str(text).strip():
             has_content = True
     if not has_content:
-        raise refuse(RULES, "text_blank", where="messages")
+        raise refuse("text_blank", where="messages")
 
 
 def _check_clear_at(index: int, message: Body, call: CallInProgress) -> None:
     if not has_beta(call, CLEAR_AT_BETA):
-        raise refuse(RULES, "clear_at_without_beta", i=index)
+        raise refuse("clear_at_without_beta", i=index)
     if message["role"] != "system":
-        raise refuse(RULES, "clear_at_role", i=index)
+        raise refuse("clear_at_role", i=index)
     kinds = {block.get("type") for block in blocks(message)}
     if message["clear_at"] == "next_user_message" and kinds != {"text"}:
-        raise refuse(RULES, "clear_at_text", i=index)
+        raise refuse("clear_at_text", i=index)
 
 
 def _check_system_messages(messages: list[Body]) -> None:
@@ -172,9 +171,9 @@ def _check_system_messages(messages: list[Body]) -> None:
         if role == "system" and not blocks(message):
             continue
         if role == "system" and before not in ("user", "system"):
-            raise refuse(RULES, "system_misplaced", i=index)
+            raise refuse("system_misplaced", i=index)
         if role == "user" and before == "system":
-            raise refuse(RULES, "system_misplaced", i=index - 1)
+            raise refuse("system_misplaced", i=index - 1)
         before = role
 
 
@@ -196,25 +195,25 @@ def _check_tools(call: CallInProgress) -> None:
     names = [str(tool.get("name", "")) for tool in tools]
     for index, name in enumerate(names):
         if not _NAME.fullmatch(name):
-            raise refuse(RULES, "tool_name_pattern", i=index)
+            raise refuse("tool_name_pattern", i=index)
     if len(set(names)) < len(names):
-        raise refuse(RULES, "tool_name_twice")
+        raise refuse("tool_name_twice")
     _check_deferred(call, tools)
     choice = call.body.get("tool_choice") or {}
     if choice.get("type") not in ("any", "tool"):
         return
     if "unforced" in call.model.traits:
-        raise refuse(RULES, "tool_choice_forced")
+        raise refuse("tool_choice_forced")
     thinking = call.body.get("thinking") or {}
     if thinking.get("type") in ("enabled", "adaptive"):
-        raise refuse(RULES, "tool_choice_thinking")
+        raise refuse("tool_choice_thinking")
 
 
 def _check_deferred(call: CallInProgress, tools: list[Body]) -> None:
     """At least one tool is loaded, and each that a block names is declared."""
     is_all = all(tool.get("defer_loading") for tool in tools)
     if tools and is_all and not has_beta(call, *CHANGES_BETAS):
-        raise refuse(RULES, "tools_all_deferred")
+        raise refuse("tools_all_deferred")
     if call.body.get("mcp_servers"):
         return  # whose tools only the servers know
     declared = {tool.get("name") for tool in tools}
@@ -223,7 +222,7 @@ def _check_deferred(call: CallInProgress, tools: list[Body]) -> None:
             declared.add(definition_in(block).get("name"))
             for name in named_tools(block):
                 if name not in declared:
-                    raise refuse(RULES, "tool_reference_unknown", name=name)
+                    raise refuse("tool_reference_unknown", name=name)
 
 
 def _check_cache_marks(call: CallInProgress) -> None:
@@ -238,10 +237,10 @@ def _check_cache_marks(call: CallInProgress) -> None:
         if isinstance(place, dict) and "cache_control" in place:
             found += 1
     if found > 4:
-        raise refuse(RULES, "cache_marks", found=found)
+        raise refuse("cache_marks", found=found)
     found += "cache_control" in call.body
     if found > 4 and call.body.get("thread") is not None:
-        raise refuse(RULES, "thread_cache_marks", found=found)
+        raise refuse("thread_cache_marks", found=found)
 
 
 CLEAR_AT_BETA = "mid-conversation-system-clear-at-2026-08-21"
@@ -271,15 +270,13 @@ def check_media(call: CallInProgress) -> None:
     most = call.memory.scenario.max_images or most
     if len(images) + documents > most:
         raise refuse(
-            RULES, "too_many_images", images=len(images), documents=documents, most=most
+            "too_many_images", images=len(images), documents=documents, most=most
         )
     if len(images) <= MANY_IMAGES:
         return
     for path, image in images.items():
         if max(sides(image)) > MANY_IMAGES_PX:
-            raise refuse(
-                RULES, "image_too_large_among_many", path=path, most=MANY_IMAGES_PX
-            )
+            raise refuse("image_too_large_among_many", path=path, most=MANY_IMAGES_PX)
 
 
 def _media(messages: list[Body]) -> Iterator[tuple[str, Body]]:
@@ -313,17 +310,15 @@ def check_pairs(messages: list[Body]) -> None:
                 continue
             identity = str(block.get("id", ""))
             if not _ID.fullmatch(identity):
-                raise refuse(RULES, "call_id_pattern", i=index, j=at, field="tool_use.id")
+                raise refuse("call_id_pattern", i=index, j=at, field="tool_use.id")
             if identity in seen:
-                raise refuse(RULES, "call_id_twice", i=index, j=at)
+                raise refuse("call_id_twice", i=index, j=at)
             if not isinstance(block.get("input"), dict):
-                raise refuse(RULES, "arguments_no_object", i=index, j=at)
+                raise refuse("arguments_no_object", i=index, j=at)
             seen.add(identity)
             open_ids.append(identity)
     if open_ids:
-        raise refuse(
-            RULES, "call_without_result", i=len(messages) - 1, ids=", ".join(open_ids)
-        )
+        raise refuse("call_without_result", i=len(messages) - 1, ids=", ".join(open_ids))
 
 
 def _check_results(index: int, message: Body, open_ids: list[str]) -> None:
@@ -337,12 +332,12 @@ def _check_results(index: int, message: Body, open_ids: list[str]) -> None:
         identity = str(block.get("tool_use_id", ""))
         if not _ID.fullmatch(identity):
             raise refuse(
-                RULES, "call_id_pattern", i=index, j=at, field="tool_result.tool_use_id"
+                "call_id_pattern", i=index, j=at, field="tool_result.tool_use_id"
             )
         if identity not in open_ids:
-            raise refuse(RULES, "result_without_call", i=index, j=at, id=identity)
+            raise refuse("result_without_call", i=index, j=at, id=identity)
         if identity in answered:
-            raise refuse(RULES, "result_twice", i=index, j=at, id=identity)
+            raise refuse("result_twice", i=index, j=at, id=identity)
         answered.append(identity)
         if not before_results:
             late.append(identity)
@@ -351,7 +346,7 @@ def _check_results(index: int, message: Body, open_ids: list[str]) -> None:
         if identity not in answered or identity in late:
             missing.append(identity)
     if missing:
-        raise refuse(RULES, "call_without_result", i=index - 1, ids=", ".join(missing))
+        raise refuse("call_without_result", i=index - 1, ids=", ".join(missing))
 
 
 def check_end(call: CallInProgress) -> None:
@@ -365,8 +360,8 @@ def check_end(call: CallInProgress) -> None:
     if [block.get("type") for block in blocks(last)] == [KIND]:
         return
     if "prefill" not in call.model.traits:
-        raise refuse(RULES, "prefill")
+        raise refuse("prefill")
     for block in blocks(last)[-1:]:
         text = block.get("text", "")
         if block.get("type") == "text" and text != text.rstrip():
-            raise refuse(RULES, "prefill_blank")
+            raise refuse("prefill_blank")

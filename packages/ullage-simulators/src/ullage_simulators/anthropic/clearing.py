@@ -11,10 +11,9 @@ from typing import Any, Final
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.billing import pieces
 from ullage_simulators.anthropic.checks import blocks, is_turn
-from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.rules import refuse
 from ullage_simulators.body import Body
 from ullage_simulators.prompt import PromptPieces, count
-from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
 
 FIELD: Final = "context_management"
@@ -38,7 +37,7 @@ def check_clearing(call: CallInProgress) -> None:
     if call.body.get(FIELD) is None:
         return
     if not has_beta(call, BETA):
-        raise refuse(RULES, "field_unknown", path=FIELD)
+        raise refuse("field_unknown", path=FIELD)
 
 
 def cleared_pieces(call: CallInProgress) -> PromptPieces:

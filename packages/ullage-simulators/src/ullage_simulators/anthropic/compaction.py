@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from ullage_simulators.answer import Spoken
 from ullage_simulators.anthropic.betas import has_beta
-from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.rules import refuse
 from ullage_simulators.body import Body
 from ullage_simulators.prompt import ScriptContext
-from ullage_simulators.refusal import refuse
 from ullage_simulators.seal import digest, seal, unseal
 from ullage_simulators.wire import CallInProgress
 
@@ -42,15 +41,13 @@ def check_compaction(call: CallInProgress) -> None:
 def _check_parameter(call: CallInProgress) -> None:
     body, asked = call.body, call.body[KIND]
     if not has_beta(call, BETA):
-        raise refuse(RULES, "compaction_without_beta")
+        raise refuse("compaction_without_beta")
     if "manual-thinking" in call.model.traits:
-        call.refuse_or_warn(
-            refuse(RULES, "compaction_unsupported", model=call.model.name)
-        )
+        call.refuse_or_warn(refuse("compaction_unsupported", model=call.model.name))
     if asked.get("type") != "summarize":
-        raise refuse(RULES, "compaction_type", tag=asked.get("type"))
+        raise refuse("compaction_type", tag=asked.get("type"))
     if len(asked.get("instructions") or "") > LONGEST_INSTRUCTIONS:
-        raise refuse(RULES, "compaction_instructions", most=LONGEST_INSTRUCTIONS)
+        raise refuse("compaction_instructions", most=LONGEST_INSTRUCTIONS)
     choice = (body.get("tool_choice") or {}).get("type")
     output = body.get("output_config") or {}
     for name, is_there in (
@@ -60,7 +57,7 @@ def _check_parameter(call: CallInProgress) -> None:
         ("tool_choice", choice in ("any", "tool")),
     ):
         if is_there:
-            raise refuse(RULES, "compaction_with", field=name)
+            raise refuse("compaction_with", field=name)
 
 
 def _check_blocks(call: CallInProgress) -> None:
@@ -73,19 +70,19 @@ def _check_blocks(call: CallInProgress) -> None:
     if not places or not has_beta(call, BETA):
         return  # without the header the block is of an unknown kind
     if len(places) > 1:
-        raise refuse(RULES, "compaction_twice")
+        raise refuse("compaction_twice")
     index, at, block = places[0]
     for name in block:
         if name not in FIELDS:
             path = f"messages.{index}.content.{at}.compaction.{name}"
-            raise refuse(RULES, "field_unknown", path=path)
+            raise refuse("field_unknown", path=path)
     if (index, at) != (0, 0):
-        raise refuse(RULES, "compaction_block_misplaced")
+        raise refuse("compaction_block_misplaced")
     carried = unseal(WIRE, block.get("signature"))
     if carried is None or KIND not in carried:
-        raise refuse(RULES, "compaction_signature_invalid")
+        raise refuse("compaction_signature_invalid")
     if carried[KIND] != digest(block.get("content")):
-        raise refuse(RULES, "compaction_content_mismatch")
+        raise refuse("compaction_content_mismatch")
 
 
 def newest(messages: list[Body]) -> int:

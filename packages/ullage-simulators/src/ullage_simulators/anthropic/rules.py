@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from ullage_simulators.refusal import OWN, Rule
+from ullage_simulators.refusal import refuse as refuse_by
 
 _CLAUDE_CODE: Final = "https://github.com/anthropics/claude-code/issues/"
 _DOCS: Final = "https://platform.claude.com/docs/en/"
@@ -311,3 +313,6 @@ RULES: Final[Mapping[str, Rule]] = {
         "prompt is too long: {count} tokens > {window} maximum", f"{_CLAUDE_CODE}12186"
     ),
 }
+
+refuse: Final = partial(refuse_by, RULES)
+"""The refusal by one of these rules."""

@@ -8,9 +8,9 @@ from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.binding import THINKING, WIRE, BoundPrefix
 from ullage_simulators.anthropic.checks import blocks, is_turn
 from ullage_simulators.anthropic.compaction import newest
-from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.rules import refuse
 from ullage_simulators.body import Body
-from ullage_simulators.refusal import CallRefused, refuse
+from ullage_simulators.refusal import CallRefused
 from ullage_simulators.seal import digest, seal, unseal
 from ullage_simulators.wire import CallInProgress, last_index
 
@@ -88,15 +88,15 @@ def _is_answer(message: Body) -> bool:
 def _check_settings(call: CallInProgress) -> None:
     given = call.body.get("thinking") or {}
     if "block_binding" in given and not has_controls(call):
-        raise refuse(RULES, "binding_without_beta", type=given.get("type"))
+        raise refuse("binding_without_beta", type=given.get("type"))
     _check_type(given.get("type"), call.model.traits)
     if given.get("type") != "enabled":
         return
     budget = given.get("budget_tokens", 0)
     if budget < 1_024:
-        raise refuse(RULES, "thinking_budget_small")
+        raise refuse("thinking_budget_small")
     if budget >= call.body.get("max_tokens", budget + 1):
-        raise refuse(RULES, "thinking_budget_large")
+        raise refuse("thinking_budget_large")
 
 
 def _check_type(given: object, traits: frozenset[str]) -> None:
@@ -106,11 +106,11 @@ def _check_type(given: object, traits: frozenset[str]) -> None:
     https://platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5.
     """
     if given == "enabled" and "budgeted" not in traits:
-        raise refuse(RULES, "thinking_type", type=given, instead="adaptive")
+        raise refuse("thinking_type", type=given, instead="adaptive")
     if given == "disabled" and "always-thinks" in traits:
-        raise refuse(RULES, "thinking_type", type=given, instead="adaptive")
+        raise refuse("thinking_type", type=given, instead="adaptive")
     if given == "disabled" and "between-tools" in traits:
-        raise refuse(RULES, "thinking_type", type=given, instead="between_tools")
+        raise refuse("thinking_type", type=given, instead="between_tools")
 
 
 def _check_blocks(
@@ -123,18 +123,18 @@ def _check_blocks(
         match block.get("type"):
             case "thinking":
                 if not isinstance(block.get("signature"), str):
-                    raise refuse(RULES, "signature_missing", i=index, j=at)
+                    raise refuse("signature_missing", i=index, j=at)
                 carried = _open(block)
                 if carried is None:
-                    raise refuse(RULES, "signature_invalid", i=index, j=at)
+                    raise refuse("signature_invalid", i=index, j=at)
                 # Text in a block that came without any is ignored:
                 # https://platform.claude.com/docs/en/build-with-claude/thinking#preserving-thinking-blocks
                 if carried["text"] not in (digest(""), digest(block.get("thinking"))):
                     rule = "thinking_edited" if is_latest else "signature_invalid"
-                    raise refuse(RULES, rule, i=index, j=at)
+                    raise refuse(rule, i=index, j=at)
             case "redacted_thinking":
                 if _open(block) is None:
-                    raise refuse(RULES, "redacted_invalid", i=index, j=at)
+                    raise refuse("redacted_invalid", i=index, j=at)
 
 
 def _check_order(
@@ -146,9 +146,9 @@ def _check_order(
     if not set(kinds) & set(THINKING):
         return
     if kinds[-1] in THINKING:
-        raise refuse(RULES, "thinking_last", i=index)
+        raise refuse("thinking_last", i=index)
     if "manual-thinking" in call.model.traits and kinds[0] not in THINKING:
-        raise refuse(RULES, "thinking_not_first", i=index, found=kinds[0])
+        raise refuse("thinking_not_first", i=index, found=kinds[0])
 
 
 def _check_loop(messages: list[Body]) -> None:
@@ -159,7 +159,7 @@ def _check_loop(messages: list[Body]) -> None:
     for block in blocks(messages[answer])[:1]:
         kind = block.get("type")
         if kind not in THINKING:
-            raise refuse(RULES, "thinking_left_out", i=answer, found=kind)
+            raise refuse("thinking_left_out", i=answer, found=kind)
 
 
 def _begins_turn(message: Body) -> bool:
@@ -244,7 +244,6 @@ def _refusal(
     kind = block["type"]
     index, place = at
     return refuse(
-        RULES,
         "prefix_changed",
         i=index,
         j=place,

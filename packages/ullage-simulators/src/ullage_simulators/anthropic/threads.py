@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ullage_simulators.anthropic.betas import has_beta
-from ullage_simulators.anthropic.rules import RULES
+from ullage_simulators.anthropic.rules import refuse
 from ullage_simulators.body import Body
-from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress
 
 BETA: Final = "message-threads-2026-08-12"
@@ -44,40 +43,40 @@ def open_thread(call: CallInProgress) -> None:
 
 def _open(call: CallInProgress, thread: Body) -> None:
     if not has_beta(call, BETA):
-        call.refuse_or_warn(refuse(RULES, "thread_without_beta"))
+        call.refuse_or_warn(refuse("thread_without_beta"))
     kind = thread.get("type")
     if kind not in ("create", "continue"):
-        raise refuse(RULES, "thread_type", tag=kind)
+        raise refuse("thread_type", tag=kind)
     if kind == "create":
         return
     if not isinstance(thread.get("previous_message_id"), str):
         path = "thread.continue.previous_message_id"
-        raise refuse(RULES, "field_required", path=path)
+        raise refuse("field_required", path=path)
     if not call.body.get("messages"):
-        raise refuse(RULES, "no_messages")
+        raise refuse("no_messages")
     _continue(call, thread["previous_message_id"])
 
 
 def _continue(call: CallInProgress, identity: str) -> None:
     held = call.memory.threads.get(identity)
     if held is None:
-        raise refuse(RULES, "thread_not_found", id=identity)
+        raise refuse("thread_not_found", id=identity)
     if held.is_continued:
-        raise refuse(RULES, "thread_already_continued", id=identity)
+        raise refuse("thread_already_continued", id=identity)
     repeated = []
     for name in _KEPT:
         if _repeats(call.body, name):
             repeated.append(f"`{name}`")
     if repeated:
         fields = " and ".join(repeated)
-        call.refuse_or_warn(refuse(RULES, "thread_repeats", fields=fields))
+        call.refuse_or_warn(refuse("thread_repeats", fields=fields))
     differing = []
     for name in _FIXED:
         if call.body.get(name) != held.body.get(name):
             differing.append(name)
     if differing:
         fields = ", ".join(differing)
-        raise refuse(RULES, "thread_fingerprint_mismatch", fields=fields)
+        raise refuse("thread_fingerprint_mismatch", fields=fields)
     call.body = {
         **call.body,
         "messages": [*held.body["messages"], *call.body["messages"]],

@@ -11,9 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from ullage_simulators.body import Body
-from ullage_simulators.gemini.rules import RULES
+from ullage_simulators.gemini.rules import refuse
 from ullage_simulators.prompt import InputCount
-from ullage_simulators.refusal import refuse
 from ullage_simulators.wire import CallInProgress, Memory, Route
 
 FIELDS: Final = frozenset({"ttl", "expireTime", "displayName", "name"})
@@ -39,10 +38,10 @@ def complete(call: CallInProgress) -> None:
         return
     kept = _found(call.memory, name)
     if any(call.body.get(held) for held in _HELD):
-        raise refuse(RULES, "cache_holds")
+        raise refuse("cache_holds")
     asked = f"models/{call.model_name}"
     if kept.shown["model"] != asked:
-        raise refuse(RULES, "cache_model", asked=asked, kept=kept.shown["model"])
+        raise refuse("cache_model", asked=asked, kept=kept.shown["model"])
     held = {name: kept.body[name] for name in _HELD if name in kept.body}
     contents = [*kept.body["contents"], *(call.body["contents"] or [])]
     call.body = {**call.body, **held, "contents": contents}
@@ -53,7 +52,7 @@ def keep(call: CallInProgress, counted: InputCount) -> Body:
     """A new cache, as it is shown."""
     least = 4_096 if "pro" in call.model.name else 1_024
     if counted.input < least:
-        raise refuse(RULES, "cache_too_small", count=counted.input, least=least)
+        raise refuse("cache_too_small", count=counted.input, least=least)
     name = f"cachedContents/{call.memory.new_id('')}"
     shown = {
         "name": name,
@@ -90,7 +89,7 @@ def stored(
 def _found(memory: Memory, name: str) -> KeptContent:
     kept = memory.items.get(name)
     if not isinstance(kept, KeptContent):
-        raise refuse(RULES, "cache_unknown")
+        raise refuse("cache_unknown")
     return kept
 
 

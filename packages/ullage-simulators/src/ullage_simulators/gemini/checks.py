@@ -8,8 +8,7 @@ from typing import Any
 
 from ullage_simulators.body import Body
 from ullage_simulators.gemini.cached_content import FIELDS
-from ullage_simulators.gemini.rules import RULES
-from ullage_simulators.refusal import refuse
+from ullage_simulators.gemini.rules import refuse
 from ullage_simulators.seal import digest, unseal
 from ullage_simulators.wire import CallInProgress, last_index
 
@@ -110,22 +109,22 @@ def check_shape(call: CallInProgress) -> None:
     if is_cache and contents is None:
         contents = body["contents"] = []  # it may hold a system instruction alone
     elif not isinstance(contents, list) or not contents:
-        raise refuse(RULES, "no_contents")
+        raise refuse("no_contents")
     for index, content in enumerate(contents):
         where = f"contents[{index}]"
         _known(call, content, _CONTENT, where)
         if content.get("role", "user") not in ("user", "model", "function"):
-            raise refuse(RULES, "role_unknown")
+            raise refuse("role_unknown")
         if not isinstance(content.get("parts"), list) or not content["parts"]:
-            raise refuse(RULES, "parts_empty", i=index)
+            raise refuse("parts_empty", i=index)
         for at, part in enumerate(content["parts"]):
             if not set(part) & _DATA:
-                raise refuse(RULES, "part_empty", i=index, j=at)
+                raise refuse("part_empty", i=index, j=at)
             _check_part(call, f"{where}.parts[{at}]", part)
     for index, tool in enumerate(body.get("tools") or []):
         for at, declared in enumerate(tool.get("functionDeclarations") or []):
             if not _NAME.fullmatch(str(declared.get("name", ""))):
-                raise refuse(RULES, "tool_name_pattern", i=index, j=at)
+                raise refuse("tool_name_pattern", i=index, j=at)
 
 
 def _known(call: CallInProgress, given: Any, names: frozenset[str], where: str) -> None:
@@ -133,7 +132,7 @@ def _known(call: CallInProgress, given: Any, names: frozenset[str], where: str) 
         raise TypeError(f"no object at {where}: {given!r}")
     for name in given:
         if name not in names:
-            call.refuse_or_warn(refuse(RULES, "field_unknown", name=name, where=where))
+            call.refuse_or_warn(refuse("field_unknown", name=name, where=where))
 
 
 def _check_part(call: CallInProgress, where: str, part: Body) -> None:
@@ -152,7 +151,7 @@ def _check_part(call: CallInProgress, where: str, part: Body) -> None:
 
 def _check_struct(where: str, value: Any) -> None:
     if not isinstance(value, dict):
-        raise refuse(RULES, "no_struct", where=where, value=json.dumps(value))
+        raise refuse("no_struct", where=where, value=json.dumps(value))
 
 
 def check_turns(contents: list[Body]) -> None:
@@ -162,15 +161,15 @@ def check_turns(contents: list[Body]) -> None:
     for content in contents:
         given = len(results(content))
         if given and not open_calls:
-            raise refuse(RULES, "result_without_call")
+            raise refuse("result_without_call")
         if given != open_calls:
-            raise refuse(RULES, "result_count")
+            raise refuse("result_count")
         open_calls = len(calls(content))
         if open_calls and not may_call:
-            raise refuse(RULES, "call_misplaced")
+            raise refuse("call_misplaced")
         may_call = content.get("role") != "model"
     if open_calls:
-        raise refuse(RULES, "result_count")
+        raise refuse("result_count")
 
 
 def check_signatures(call: CallInProgress) -> None:
@@ -187,7 +186,7 @@ def check_signatures(call: CallInProgress) -> None:
         called = calls(content)
         if called and not called[0].get("thoughtSignature"):
             name = called[0]["functionCall"].get("name")
-            raise refuse(RULES, "signature_missing", name=name, position=position)
+            raise refuse("signature_missing", name=name, position=position)
         for part in called:
             _check_signature(call, part)
 
@@ -198,9 +197,9 @@ def _check_signature(call: CallInProgress, part: Body) -> None:
         return
     carried = _open(signature)
     if carried is None:
-        raise refuse(RULES, "signature_corrupt")
+        raise refuse("signature_corrupt")
     if carried["part"] != fingerprint(part):
-        call.refuse_or_warn(refuse(RULES, "signature_moved"))
+        call.refuse_or_warn(refuse("signature_moved"))
 
 
 def _open(signature: Any) -> Body | None:

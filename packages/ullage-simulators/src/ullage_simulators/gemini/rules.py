@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from ullage_simulators.refusal import OWN, QUOTED, Rule
+from ullage_simulators.refusal import refuse as refuse_by
 
 _CLI: Final = "https://github.com/google-gemini/gemini-cli/issues/"
 _INVALID: Final = "INVALID_ARGUMENT"
@@ -142,3 +144,6 @@ RULES: Final[Mapping[str, Rule]] = {
         kind=_INVALID,
     ),
 }
+
+refuse: Final = partial(refuse_by, RULES)
+"""The refusal by one of these rules."""

@@ -6,10 +6,9 @@ import re
 from typing import Any
 
 from ullage_simulators.body import Body
-from ullage_simulators.refusal import refuse
 from ullage_simulators.responses.binding import WIRE, kind
 from ullage_simulators.responses.kept import earlier_items
-from ullage_simulators.responses.rules import RULES
+from ullage_simulators.responses.rules import refuse
 from ullage_simulators.seal import unseal
 from ullage_simulators.wire import CallInProgress
 
@@ -81,21 +80,21 @@ def check_shape(call: CallInProgress) -> None:
         known |= SOCKET_FIELDS
     for name in body:
         if name not in known:
-            call.refuse_or_warn(refuse(RULES, "param_unknown", path=name))
+            call.refuse_or_warn(refuse("param_unknown", path=name))
     if not {"input", "previous_response_id", "prompt", "conversation"} & set(body):
-        raise refuse(RULES, "param_missing", path="input")
+        raise refuse("param_missing", path="input")
     if body.get("background") and body.get("store") is False:
-        raise refuse(RULES, "background_stateless")
+        raise refuse("background_stateless")
     asked = body.get("max_output_tokens")
     if isinstance(asked, int) and asked < 16:
-        raise refuse(RULES, "too_small", path="max_output_tokens", least=16, asked=asked)
+        raise refuse("too_small", path="max_output_tokens", least=16, asked=asked)
     effort = (body.get("reasoning") or {}).get("effort")
     if call.model.reasons and effort != "none" and "temperature" in body:
-        raise refuse(RULES, "param_unsupported", path="temperature")
+        raise refuse("param_unsupported", path="temperature")
     if not call.model.reasons and effort:
-        raise refuse(RULES, "param_unsupported", path="reasoning.effort")
+        raise refuse("param_unsupported", path="reasoning.effort")
     if effort == "none" and "bound" in call.model.traits:
-        raise refuse(RULES, "effort_none", model=call.model_name)
+        raise refuse("effort_none", model=call.model_name)
     _check_tools("tools", body.get("tools") or [])
 
 
@@ -119,9 +118,9 @@ def _found(item: Body, call: CallInProgress) -> Body:
         return item
     record = call.memory.items.get(item.get("id", ""))
     if record is None:
-        raise refuse(RULES, "item_unknown", id=item.get("id"))
+        raise refuse("item_unknown", id=item.get("id"))
     if not record["kept"]:
-        raise refuse(RULES, "item_not_kept", id=item.get("id"))
+        raise refuse("item_not_kept", id=item.get("id"))
     found: Body = record["item"]
     return found
 
@@ -133,7 +132,7 @@ def check_items(call: CallInProgress) -> None:
         identity = item.get("id")
         if isinstance(identity, str) and identity:
             if identity in seen:
-                raise refuse(RULES, "item_twice", id=identity)
+                raise refuse("item_twice", id=identity)
             seen.add(identity)
             _check_prefix(f"input[{index}].id", identity, item)
         _check_item(index, item, call)
@@ -146,7 +145,7 @@ def _check_prefix(path: str, identity: str, item: Body) -> None:
     prefix = _PREFIXES.get(kind(item), "")
     is_answer = item.get("role", "assistant") == "assistant"
     if is_answer and not identity.startswith(prefix):
-        raise refuse(RULES, "id_prefix", path=path, id=identity, prefix=prefix)
+        raise refuse("id_prefix", path=path, id=identity, prefix=prefix)
 
 
 def _check_item(index: int, item: Body, call: CallInProgress) -> None:
@@ -160,19 +159,19 @@ def _check_item(index: int, item: Body, call: CallInProgress) -> None:
             _check_call(path, item, "input")
         case "function_call_output" | "custom_tool_call_output":
             if "output" not in item:
-                raise refuse(RULES, "param_missing", path=f"{path}.output")
+                raise refuse("param_missing", path=f"{path}.output")
             _check_length(f"{path}.call_id", str(item.get("call_id", "")), 64)
         case "reasoning":
             _check_sealed(item, call)
         case "compaction":
             if unseal(WIRE, item.get("encrypted_content")) is None:
-                call.refuse_or_warn(refuse(RULES, "compaction_altered"))
+                call.refuse_or_warn(refuse("compaction_altered"))
         case "compaction_trigger":
             if index < len(call.body["input"]) - 1:
-                call.refuse_or_warn(refuse(RULES, "trigger_misplaced", path=path))
+                call.refuse_or_warn(refuse("trigger_misplaced", path=path))
         case "additional_tools":
             if not isinstance(item.get("tools"), list):
-                raise refuse(RULES, "param_missing", path=f"{path}.tools")
+                raise refuse("param_missing", path=f"{path}.tools")
             _check_tools(f"{path}.tools", item["tools"])
         case other if other not in TYPES and f"kind {other}" not in call.memory.items:
             _unknown_value(call, other, _quoted(TYPES), path)
@@ -197,14 +196,12 @@ def _check_call(path: str, item: Body, content: str) -> None:
     _check_name(f"{path}.name", str(item.get("name", "")))
     for name in ("call_id", content):
         if not isinstance(item.get(name), str):
-            raise refuse(RULES, "param_missing", path=f"{path}.{name}")
+            raise refuse("param_missing", path=f"{path}.{name}")
     _check_length(f"{path}.call_id", item["call_id"], 64)
 
 
 def _unknown_value(call: CallInProgress, value: Any, known: str, path: str) -> None:
-    call.refuse_or_warn(
-        refuse(RULES, "value_unknown", value=value, known=known, path=path)
-    )
+    call.refuse_or_warn(refuse("value_unknown", value=value, known=known, path=path))
 
 
 def _quoted(names: tuple[str, ...]) -> str:
@@ -213,26 +210,26 @@ def _quoted(names: tuple[str, ...]) -> str:
 
 def _check_name(path: str, name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise refuse(RULES, "name_pattern", path=path)
+        raise refuse("name_pattern", path=path)
     _check_length(path, name, 64)
 
 
 def _check_length(path: str, text: str, limit: int) -> None:
     if len(text) > limit:
-        raise refuse(RULES, "too_long", path=path, limit=limit, size=len(text))
+        raise refuse("too_long", path=path, limit=limit, size=len(text))
 
 
 def _check_sealed(item: Body, call: CallInProgress) -> None:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         if unseal(WIRE, sealed) is None:
-            raise refuse(RULES, "reasoning_altered", start=sealed[:4], end=sealed[-4:])
+            raise refuse("reasoning_altered", start=sealed[:4], end=sealed[-4:])
         return
     record = call.memory.items.get(item.get("id", ""))
     if record is None and call.body.get("store", True):
-        raise refuse(RULES, "item_unknown", id=item.get("id"))
+        raise refuse("item_unknown", id=item.get("id"))
     if record is None or not record["kept"]:
-        raise refuse(RULES, "item_not_kept", id=item.get("id"))
+        raise refuse("item_not_kept", id=item.get("id"))
 
 
 def _check_pairs(items: list[Body]) -> None:
@@ -245,9 +242,9 @@ def _check_pairs(items: list[Body]) -> None:
             called = awaited.pop(str(identity), "")
             if OUTPUTS.get(called) != kind(item):
                 output = _spoken(kind(item))
-                raise refuse(RULES, "result_without_call", output=output, id=identity)
+                raise refuse("result_without_call", output=output, id=identity)
     for identity, called in awaited.items():
-        raise refuse(RULES, "call_without_result", call=_spoken(called), id=identity)
+        raise refuse("call_without_result", call=_spoken(called), id=identity)
 
 
 def _spoken(item_kind: str) -> str:
@@ -269,10 +266,9 @@ def _check_reasoning(items: list[Body], call: CallInProgress) -> None:
             wanted = record["next"] if record and record["kept"] else ""
             followers = items[index + 1 : index + 2]
             if not any(_may_follow(follower, wanted) for follower in followers):
-                raise refuse(RULES, "reasoning_alone", id=identity)
+                raise refuse("reasoning_alone", id=identity)
         elif record and record.get("reasoning") and record["reasoning"] not in before:
             raise refuse(
-                RULES,
                 "reasoning_left_out",
                 id=identity,
                 type=kind(item),

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
-from ullage_simulators.refusal import refuse
-from ullage_simulators.responses.rules import RULES
+from ullage_simulators.responses.rules import refuse
 from ullage_simulators.seal import digest
 from ullage_simulators.wire import CallInProgress, Memory, Replay, Route
 
@@ -58,7 +57,7 @@ class KeptResponse:
     def cancel(self) -> None:
         """Ends where it is."""
         if self.opening is None:
-            raise refuse(RULES, "not_cancellable")
+            raise refuse("not_cancellable")
         if self.now is not self.shown:
             self.shown = {**self.opening, "status": "cancelled"}
             self.frames = self.frames[: int(self._reached)]
@@ -66,9 +65,9 @@ class KeptResponse:
     def replay(self, after: int) -> Replay:
         """Its events behind this number."""
         if self.opening is None:
-            raise refuse(RULES, "not_background")
+            raise refuse("not_background")
         if not self.is_streamed:
-            raise refuse(RULES, "not_streamed")
+            raise refuse("not_streamed")
         left_out = after + 1
         begun = self.begun + self.delay_s * left_out
         return Replay(self.frames[left_out:], begun)
@@ -93,14 +92,14 @@ def earlier_items(call: CallInProgress) -> list[Body]:
     previous = call.body.get("previous_response_id")
     conversation = conversation_id(call.body)
     if previous and conversation:
-        raise refuse(RULES, "two_parents")
+        raise refuse("two_parents")
     if conversation:
         return _conversation(call.memory, conversation).items
     if not previous:
         return []
     kept = _of_connection(call, previous) or call.memory.items.get(previous)
     if not isinstance(kept, KeptResponse):
-        raise refuse(RULES, "response_unknown", id=previous)
+        raise refuse("response_unknown", id=previous)
     return kept.items
 
 
@@ -201,14 +200,14 @@ def stored(
 def _response(memory: Memory, identity: str) -> KeptResponse:
     kept = memory.items.get(identity)
     if not isinstance(kept, KeptResponse):
-        raise refuse(RULES, "response_gone", id=identity)
+        raise refuse("response_gone", id=identity)
     return kept
 
 
 def _conversation(memory: Memory, identity: str) -> KeptConversation:
     kept = memory.items.get(identity)
     if not isinstance(kept, KeptConversation):
-        raise refuse(RULES, "conversation_unknown", id=identity)
+        raise refuse("conversation_unknown", id=identity)
     return kept
 
 
@@ -227,9 +226,7 @@ def _begin(memory: Memory, body: Body) -> Body:
 def _new_items(body: Body, first: int) -> list[Body]:
     items = body.get("items") or []
     if len(items) > MOST_ITEMS:
-        raise refuse(
-            RULES, "array_too_long", path="items", limit=MOST_ITEMS, size=len(items)
-        )
+        raise refuse("array_too_long", path="items", limit=MOST_ITEMS, size=len(items))
     return _named(items, first)
 
 
@@ -249,7 +246,7 @@ def _of_items(
         return _page(added, {"order": "asc", "limit": str(MOST_ITEMS)})
     found = [item for item in kept.items if item["id"] == path[0]]
     if not found:
-        raise refuse(RULES, "item_unknown", id=path[0])
+        raise refuse("item_unknown", id=path[0])
     if method == "GET":
         return found[0]
     kept.items = [item for item in kept.items if item["id"] != path[0]]

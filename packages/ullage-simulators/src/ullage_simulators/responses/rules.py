@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from ullage_simulators.openai_rules import SHARED
 from ullage_simulators.refusal import OWN, QUOTED, Rule
+from ullage_simulators.refusal import refuse as refuse_by
 
 _DOCS: Final = "https://developers.openai.com/api/docs/"
 
@@ -134,3 +136,6 @@ RULES: Final[Mapping[str, Rule]] = {
         param="input",
     ),
 }
+
+refuse: Final = partial(refuse_by, RULES)
+"""The refusal by one of these rules."""
