@@ -26,7 +26,7 @@ Outcome = Literal["finished", "failed", "cancelled", "dropped"]
 """How a model call ended. ``dropped`` is a stream without its terminal event."""
 
 
-class Envelope(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Envelope(Extensible, frozen=True, kw_only=True):
     """What every event carries: its session, its place there, its id, its cause, and when it happened.
 
     ``seq`` counts from 1 without gaps within a session. ``parent`` is the id of the event this one answers to, if any.
@@ -43,7 +43,7 @@ class Envelope(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     v: int = VERSION
 
 
-class Fingerprint(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Fingerprint(Extensible, frozen=True, kw_only=True):
     """Names the exact content of a request.
 
     ``digest`` is a rolling hash over ids and revisions of the parts, ``count`` how many messages it covers. Two
@@ -64,7 +64,7 @@ SentUnlogged = Literal["first call", "after a compaction", "the call after that"
 """Calls that hold what their log lacks."""
 
 
-class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class FirstCall(Extensible, frozen=True, kw_only=True):
     """What the reported input of one call held beyond the estimate of its log. Numbers and names, no content.
 
     The call is a session's first one, or follows a compaction that ``puts_back``, as ``situation`` says. ``tokens`` are
@@ -91,7 +91,7 @@ class FirstCall(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     situation: SentUnlogged = "first call"
 
 
-class Amount(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Amount(Extensible, frozen=True, kw_only=True):
     """A number of tokens and the interval meant to hold the truth 95 times in 100."""
 
     tokens: int
@@ -114,7 +114,7 @@ class SentItem(msgspec.Struct, frozen=True, array_like=True):
     """How long the provider is asked to cache what ends here: ``5m``, ``1h``; empty where it is not asked."""
 
 
-class SentBody(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class SentBody(Extensible, frozen=True, kw_only=True):
     """The items of a request in the order in which a provider caches them (``ullage.meter.sent_items``).
 
     The first ``same`` are those of the request of the call ``after``; ``items`` are the others.
@@ -132,9 +132,7 @@ RequestPart = Literal["system", "tools"]
 """What of every request a log may lack: the system prompt, or the declarations of the tools that are sent."""
 
 
-class SessionStarted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="session_started"
-):
+class SessionStarted(Envelope, frozen=True, kw_only=True, tag="session_started"):
     """The first event of a session: its model and where it comes from."""
 
     model: str = ""
@@ -152,15 +150,13 @@ class SessionStarted(
     """True where the session is a subagent's own: its program sends it another prompt and other tools."""
 
 
-class Renamed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="renamed"):
+class Renamed(Envelope, frozen=True, kw_only=True, tag="renamed"):
     """A person gave the session this title, in the place of the one before."""
 
     title: str
 
 
-class ModelChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"
-):
+class ModelChanged(Envelope, frozen=True, kw_only=True, tag="model_changed"):
     """From here on another model answers."""
 
     model: str
@@ -168,9 +164,7 @@ class ModelChanged(
     provider: str = ""
 
 
-class SystemChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="system_changed"
-):
+class SystemChanged(Envelope, frozen=True, kw_only=True, tag="system_changed"):
     """The system prompt that is in force from here on.
 
     With ``note``, the message of this id tells the model what has changed, and requests keep the prompt that they had.
@@ -182,18 +176,14 @@ class SystemChanged(
     is_part: bool = False
 
 
-class ToolsChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tools_changed"
-):
+class ToolsChanged(Envelope, frozen=True, kw_only=True, tag="tools_changed"):
     """The tools that requests declare from here on. With ``is_part`` they declare more, which the log lacks."""
 
     tools: tuple[Tool, ...]
     is_part: bool = False
 
 
-class ToolServerNoticed(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_server_noticed"
-):
+class ToolServerNoticed(Envelope, frozen=True, kw_only=True, tag="tool_server_noticed"):
     """What a person should know of an MCP server: it can't be used, it can again, or its tools are others than before.
 
     ``problem`` says why it can't be used and is empty where it can. ``added``, ``removed`` and ``changed`` are names of
@@ -208,26 +198,20 @@ class ToolServerNoticed(
     notes: tuple[str, ...] = ()
 
 
-class ParamsChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="params_changed"
-):
+class ParamsChanged(Envelope, frozen=True, kw_only=True, tag="params_changed"):
     """From here on calls have other fields."""
 
     params: dict[str, object]
 
 
-class PolicyChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="policy_changed"
-):
+class PolicyChanged(Envelope, frozen=True, kw_only=True, tag="policy_changed"):
     """The application's choice of which reasoning is sent back. The next reading follows it at once."""
 
     include_in_context: bool = True
     strip: Literal["none", "all", "all_but_last"] = "none"
 
 
-class LimitLearnt(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="limit_learnt"
-):
+class LimitLearnt(Envelope, frozen=True, kw_only=True, tag="limit_learnt"):
     """A limit of a model, from a user, the provider at run time, an error that named it, or another program's log."""
 
     model: str
@@ -239,9 +223,7 @@ class LimitLearnt(
     """Where the program that wrote the log compacts, if it says so."""
 
 
-class SettingsChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="settings_changed"
-):
+class SettingsChanged(Envelope, frozen=True, kw_only=True, tag="settings_changed"):
     """Settings by the names of ``docs/settings.md``; ``None`` takes one back to its default.
 
     ``session``: a caller changed them for this session. ``resolved``: what the driver works with, from all places they
@@ -252,23 +234,19 @@ class SettingsChanged(
     source: Literal["session", "resolved"] = "session"
 
 
-class MessageAdded(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"
-):
+class MessageAdded(Envelope, frozen=True, kw_only=True, tag="message_added"):
     """A message joined the conversation."""
 
     message: Message
 
 
-class MessageReplaced(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_replaced"
-):
+class MessageReplaced(Envelope, frozen=True, kw_only=True, tag="message_replaced"):
     """The message with this id now has this content and a higher revision."""
 
     message: Message
 
 
-class Rewound(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rewound"):
+class Rewound(Envelope, frozen=True, kw_only=True, tag="rewound"):
     """The conversation continues from ``to``; later messages left the view. Empty: from the start.
 
     ``Uncompacted`` undoes the one that a person asked for by its name, ``rewind``. ``files`` is the step that took back
@@ -300,9 +278,7 @@ PauseReason = Literal["approval", "budget", "failed"]
 """Why a turn waits: for a person's word, for more budget, or for a provider that failed to be tried again."""
 
 
-class TurnStarted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_started"
-):
+class TurnStarted(Envelope, frozen=True, kw_only=True, tag="turn_started"):
     """``tokens``, of them ``input`` and ``output``, and ``usd`` are what was spent by then: budgets count from here.
 
     ``trace`` is that of the message that began it. With ``again`` a program asks for the answer of the turn before once
@@ -318,9 +294,7 @@ class TurnStarted(
     again: bool = False
 
 
-class TurnPaused(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_paused"
-):
+class TurnPaused(Envelope, frozen=True, kw_only=True, tag="turn_paused"):
     """The turn stops where it is, nothing closed; ``note`` says what it waits for. A later event resumes it.
 
     ``until``, in seconds since 1970, is when the tenant's quota begins again: a driver resumes the turn by itself then.
@@ -332,9 +306,7 @@ class TurnPaused(
     until: float = 0.0
 
 
-class TurnResumed(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_resumed"
-):
+class TurnResumed(Envelope, frozen=True, kw_only=True, tag="turn_resumed"):
     """The turn continues; budgets count from zero again."""
 
     turn: str
@@ -344,7 +316,7 @@ class TurnResumed(
     output: int = 0
 
 
-class FellBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="fell_back"):
+class FellBack(Envelope, frozen=True, kw_only=True, tag="fell_back"):
     """The model of the turn failed: ``model`` continues it, named as in the setting ``fallback``.
 
     ``error_kind`` and ``error`` say how the model before failed, as in ``CallEnded``.
@@ -356,9 +328,7 @@ class FellBack(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="fel
     error_kind: str = ""
 
 
-class HandedOver(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="handed_over"
-):
+class HandedOver(Envelope, frozen=True, kw_only=True, tag="handed_over"):
     """The agent with this name continues the conversation, as soon as no tool call is open.
 
     ``call_id`` is the tool call that asked for it; empty where a person did. An empty ``agent`` is the session's first.
@@ -368,9 +338,7 @@ class HandedOver(
     call_id: str = ""
 
 
-class TurnEnded(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="turn_ended"
-):
+class TurnEnded(Envelope, frozen=True, kw_only=True, tag="turn_ended"):
     """The agent rests. ``note`` is for a person: what the limit was, what the error said."""
 
     turn: str
@@ -379,9 +347,7 @@ class TurnEnded(
     steps: int = 0
 
 
-class CallStarted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_started"
-):
+class CallStarted(Envelope, frozen=True, kw_only=True, tag="call_started"):
     """A request goes to a model."""
 
     call: str
@@ -404,9 +370,7 @@ class CallStarted(
     """What the request held item by item, where its body passed."""
 
 
-class CallEnded(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"
-):
+class CallEnded(Envelope, frozen=True, kw_only=True, tag="call_ended"):
     """A call's outcome, with its answer and reported usage."""
 
     call: str
@@ -429,9 +393,7 @@ class CallEnded(
     """The hooks that replaced the answer, in order: the message is theirs, the usage is of what the model wrote."""
 
 
-class CallRetried(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_retried"
-):
+class CallRetried(Envelope, frozen=True, kw_only=True, tag="call_retried"):
     """An attempt failed before it gave anything; the next one begins in ``wait_s`` seconds.
 
     Attempt 0 was not made yet: it waits for its place within a rate limit that all processes of the store share.
@@ -443,7 +405,7 @@ class CallRetried(
     error: str = ""
 
 
-class CallHeld(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_held"):
+class CallHeld(Envelope, frozen=True, kw_only=True, tag="call_held"):
     """The provider goes on with the answer of this call without a reader: it is fetched as ``response``, not asked for
     again, where its driver dies or the connection breaks."""
 
@@ -451,9 +413,7 @@ class CallHeld(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cal
     response: str
 
 
-class RequestRepaired(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="request_repaired"
-):
+class RequestRepaired(Envelope, frozen=True, kw_only=True, tag="request_repaired"):
     """What had to be put right in a request before it went out, in words. The history is as it was."""
 
     call: str
@@ -466,9 +426,7 @@ ToolOutcome = Literal[
 """How a tool call ended. ``unknown``: it was started, and whether it took effect is not known."""
 
 
-class ToolStarted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"
-):
+class ToolStarted(Envelope, frozen=True, kw_only=True, tag="tool_started"):
     """A tool call begins to run."""
 
     call_id: str
@@ -481,9 +439,7 @@ class ToolStarted(
     """The tool takes the answer of the turn: limits of tool calls don't count it."""
 
 
-class ToolEnded(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_ended"
-):
+class ToolEnded(Envelope, frozen=True, kw_only=True, tag="tool_ended"):
     """The call is over; its result is in the ``MessageAdded`` beside it. ``handle`` names a cut one's full text."""
 
     call_id: str
@@ -501,9 +457,7 @@ class ToolEnded(
     """The hook that gave the result in the place of the tool, which did not run."""
 
 
-class ToolCallReplaced(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_call_replaced"
-):
+class ToolCallReplaced(Envelope, frozen=True, kw_only=True, tag="tool_call_replaced"):
     """Hooks replaced the arguments of a call before it was approved or run. The answer keeps what the model wrote."""
 
     call_id: str
@@ -513,9 +467,7 @@ class ToolCallReplaced(
     replaced_by: tuple[str, ...] = ()
 
 
-class FilesChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="files_changed"
-):
+class FilesChanged(Envelope, frozen=True, kw_only=True, tag="files_changed"):
     """Tool calls changed ``count`` files and directories below ``root``; ``paths`` names the first of them.
 
     ``step`` is their record in the file history of the machine that ran the calls. If its process ended meanwhile, what
@@ -529,9 +481,7 @@ class FilesChanged(
     paths: tuple[str, ...] = ()
 
 
-class ChildStarted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="child_started"
-):
+class ChildStarted(Envelope, frozen=True, kw_only=True, tag="child_started"):
     """A tool call runs a subagent, whose session is ``child``. Its calls are spend of purpose ``child``."""
 
     call_id: str
@@ -542,7 +492,7 @@ class ChildStarted(
 # -- people --
 
 
-class Queued(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queued"):
+class Queued(Envelope, frozen=True, kw_only=True, tag="queued"):
     """A message waits. ``steer`` goes in before the next model call, ``follow_up`` when the turn rests.
 
     ``trace`` is the ``traceparent`` of the request that sent it (https://www.w3.org/TR/trace-context/), if it had one.
@@ -554,26 +504,20 @@ class Queued(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue
     trace: str = ""
 
 
-class QueueEdited(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_edited"
-):
+class QueueEdited(Envelope, frozen=True, kw_only=True, tag="queue_edited"):
     """A waiting message got other content."""
 
     message: Message
 
 
-class QueueLeft(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_left"
-):
+class QueueLeft(Envelope, frozen=True, kw_only=True, tag="queue_left"):
     """A queued message ends its wait in one of the three ways there are."""
 
     message_id: str
     how: Literal["delivered", "returned", "withdrawn"]
 
 
-class CompactAsked(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compact_asked"
-):
+class CompactAsked(Envelope, frozen=True, kw_only=True, tag="compact_asked"):
     """Somebody wants the history compacted now; ``instructions`` are for the summary.
 
     With ``up_to`` exactly what stands before this message is to leave, with ``from_`` this message and everything
@@ -587,22 +531,20 @@ class CompactAsked(
     preview: bool = False
 
 
-class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
+class Pinned(Envelope, frozen=True, kw_only=True, tag="pinned"):
     """No compaction may touch these messages from here on; ``pinned=False`` lets them go again."""
 
     messages: tuple[str, ...]
     pinned: bool = True
 
 
-class CancelAsked(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_asked"
-):
+class CancelAsked(Envelope, frozen=True, kw_only=True, tag="cancel_asked"):
     """A person or program asks to cancel the turn."""
 
     tools: Literal["stop", "finish"] = "stop"
 
 
-class Cancelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancelled"):
+class Cancelled(Envelope, frozen=True, kw_only=True, tag="cancelled"):
     """A turn was cancelled, and what was kept of it."""
 
     persisted: (
@@ -610,9 +552,7 @@ class Cancelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="ca
     ) = None
 
 
-class ApprovalAsked(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_asked"
-):
+class ApprovalAsked(Envelope, frozen=True, kw_only=True, tag="approval_asked"):
     """``digest`` names the exact call that is shown: the SHA-256 of tool name and argument bytes."""
 
     call_id: str
@@ -620,9 +560,7 @@ class ApprovalAsked(
     digest: str = ""
 
 
-class ApprovalGiven(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="approval_given"
-):
+class ApprovalGiven(Envelope, frozen=True, kw_only=True, tag="approval_given"):
     """The answer for one call. It allows the call with this ``digest`` and no other.
 
     ``note`` is the reason of a no, for the model. ``by`` is ``nobody`` where no person could be asked.
@@ -635,9 +573,7 @@ class ApprovalGiven(
     by: Literal["person", "nobody"] = "person"
 
 
-class GrantGiven(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_given"
-):
+class GrantGiven(Envelope, frozen=True, kw_only=True, tag="grant_given"):
     """A person allows calls like this one in this session without being asked again.
 
     ``prefix`` are the first words of a command; empty: every call of the tool. ``declaration`` is the digest of the
@@ -650,9 +586,7 @@ class GrantGiven(
     declaration: str = ""
 
 
-class GrantRevoked(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_revoked"
-):
+class GrantRevoked(Envelope, frozen=True, kw_only=True, tag="grant_revoked"):
     """A grant counts no more: such calls ask again."""
 
     grant: str
@@ -661,9 +595,7 @@ class GrantRevoked(
 # -- the accounting --
 
 
-class ReadingTaken(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reading_taken"
-):
+class ReadingTaken(Envelope, frozen=True, kw_only=True, tag="reading_taken"):
     """A reading that was shown or decided on, by its snapshot id.
 
     ``messages`` is how many are in view. ``near_limit`` goes up when the window is nearly full and down only well below
@@ -684,9 +616,7 @@ class ReadingTaken(
     """Why the provider's report of the last call is not used as it is, and what is used; empty where it is."""
 
 
-class Calibrated(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="calibrated"
-):
+class Calibrated(Envelope, frozen=True, kw_only=True, tag="calibrated"):
     """What an actual taught: the residual, and the correction that later readings use.
 
     ``error`` is estimated - actual, in tokens. ``state`` is the learnt state itself; it is written where it can't be
@@ -702,17 +632,13 @@ class Calibrated(
     state: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class OverheadLearnt(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="overhead_learnt"
-):
+class OverheadLearnt(Envelope, frozen=True, kw_only=True, tag="overhead_learnt"):
     """What calls of earlier sessions held beyond their logs; the estimates of such calls of this session use it."""
 
     calls: tuple[FirstCall, ...]
 
 
-class InputCounted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="input_counted"
-):
+class InputCounted(Envelope, frozen=True, kw_only=True, tag="input_counted"):
     """The provider's count of the next request's input, asked of its count endpoint.
 
     ``fingerprint`` names the request, ``estimate`` is what the reading was without the count.
@@ -724,9 +650,7 @@ class InputCounted(
     estimate: Amount | None = None
 
 
-class SizeStated(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="size_stated"
-):
+class SizeStated(Envelope, frozen=True, kw_only=True, tag="size_stated"):
     """Somebody says how full the window is, without a bill: ``by`` says that it holds ``tokens``.
 
     Less than a reported input, more than an estimate.
@@ -743,9 +667,7 @@ class SizeStated(
     """What a request holds beside ``tokens``, as it was measured of the program."""
 
 
-class PiecesCounted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pieces_counted"
-):
+class PiecesCounted(Envelope, frozen=True, kw_only=True, tag="pieces_counted"):
     """What parts of every request cost, as differences of counts. In the place of those counted earlier.
 
     ``pieces`` holds tokens by the key of the content (``meter/counting.py``): system blocks, tools, groups of tools.
@@ -755,9 +677,7 @@ class PiecesCounted(
     model: str = ""
 
 
-class RuleFlipped(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rule_flipped"
-):
+class RuleFlipped(Envelope, frozen=True, kw_only=True, tag="rule_flipped"):
     """The residual shows that this conversation keeps reasoning where the rule said dropped, or the reverse."""
 
     model: str
@@ -766,9 +686,7 @@ class RuleFlipped(
     residual: int
 
 
-class ReasoningRefused(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="reasoning_refused"
-):
+class ReasoningRefused(Envelope, frozen=True, kw_only=True, tag="reasoning_refused"):
     """The provider refused a call because reasoning in it was bound to another conversation.
 
     None of the reasoning that was in view is sent again, and the model is known to bind it.
@@ -778,7 +696,7 @@ class ReasoningRefused(
     model: str
 
 
-class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pruned"):
+class Pruned(Envelope, frozen=True, kw_only=True, tag="pruned"):
     """Old tool results were cleared: ``parts`` are ids of tool result parts, ``notice`` what stands there now, with
     each part's own id in the place of ``{part}``.
 
@@ -796,9 +714,7 @@ class Pruned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="prune
     rewritten: int | None = None
 
 
-class EpochChanged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="epoch_changed"
-):
+class EpochChanged(Envelope, frozen=True, kw_only=True, tag="epoch_changed"):
     """From here on requests no longer extend the earlier ones. ``rewritten`` is the cost in cache tokens.
 
     ``reasoning_lost`` are tokens of reasoning that stays in view and is sent no more because of the change.
@@ -810,7 +726,7 @@ class EpochChanged(
     reasoning_lost: int | None = None
 
 
-class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class DroppedMessage(Extensible, frozen=True, kw_only=True):
     """A message that a compaction left out, with the reason."""
 
     id: str
@@ -821,9 +737,7 @@ CompactionTrigger = Literal["point", "limit", "overflow", "asked", "model_change
 """Why a compaction began: the threshold or the input limit was reached, the provider refused, a person asked."""
 
 
-class CompactionStarted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_started"
-):
+class CompactionStarted(Envelope, frozen=True, kw_only=True, tag="compaction_started"):
     """``snapshot`` is the reading that decided it; ``high`` its upper end, ``limit`` what that was held against.
 
     ``history`` is the rolling digest of what was in view: the same history is not tried twice.
@@ -838,7 +752,7 @@ class CompactionStarted(
 
 
 class CompactionCommitted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_committed"
+    Envelope, frozen=True, kw_only=True, tag="compaction_committed"
 ):
     """Messages left the view. ``summary`` stands in their place, before the kept ones; ``None`` when there is none.
 
@@ -868,7 +782,7 @@ class CompactionCommitted(
 
 
 class CompactionRolledBack(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="compaction_rolled_back"
+    Envelope, frozen=True, kw_only=True, tag="compaction_rolled_back"
 ):
     """Nothing left the view. ``reason`` is a word for programs, ``note`` a sentence with the numbers.
 
@@ -884,9 +798,7 @@ class CompactionRolledBack(
     strategy: str = ""
 
 
-class Uncompacted(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="uncompacted"
-):
+class Uncompacted(Envelope, frozen=True, kw_only=True, tag="uncompacted"):
     """The view from before this compaction, prune or rewind is back, followed by the messages added since.
 
     ``files`` is the step that took back what the rewind had done to files.
@@ -896,7 +808,7 @@ class Uncompacted(
     files: str = ""
 
 
-class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forked"):
+class Forked(Envelope, frozen=True, kw_only=True, tag="forked"):
     """This session began as a copy of another, up to and including its event ``through``.
 
     ``dropped`` names, for a person, what the copy does not have: unfinished work, settings with authority, grants.
@@ -907,7 +819,7 @@ class Forked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="forke
     dropped: tuple[str, ...] = ()
 
 
-class Imported(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="imported"):
+class Imported(Envelope, frozen=True, kw_only=True, tag="imported"):
     """The events before this one came from an exported file; ``origin`` is the session's id there.
 
     ``dropped`` as in ``Forked``.
@@ -917,9 +829,7 @@ class Imported(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="imp
     dropped: tuple[str, ...] = ()
 
 
-class RowDamaged(
-    Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="row_damaged"
-):
+class RowDamaged(Envelope, frozen=True, kw_only=True, tag="row_damaged"):
     """Stands in for a stored row that can't be read; ``why`` and ``start`` describe the row for a person.
 
     The store gives it in the row's place and never writes it; the row is unchanged and its content unknown.
@@ -931,7 +841,7 @@ class RowDamaged(
     """How its bytes begin, as far as they can be shown."""
 
 
-class UnknownEvent(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="~"):
+class UnknownEvent(Envelope, frozen=True, kw_only=True, tag="~"):
     """A row of a newer version, kept whole and written back unchanged."""
 
     raw: msgspec.Raw

@@ -20,7 +20,7 @@ Origin = Literal["said", "summary", "injected"]
 """Who wrote a message: a person or the model; a compaction; the program itself (reminders, notices)."""
 
 
-class ProviderData(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class ProviderData(Extensible, frozen=True, kw_only=True):
     """Opaque data of a provider (signature, encrypted content, item id), byte for byte, with where it came from."""
 
     data: msgspec.Raw
@@ -29,7 +29,7 @@ class ProviderData(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
 
 
-class TextPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
+class TextPart(Extensible, frozen=True, kw_only=True, tag="text"):
     """Text that a person, a model or a program wrote."""
 
     id: str
@@ -42,9 +42,7 @@ class TextPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="t
     provider: ProviderData | None = None
 
 
-class ReasoningPart(
-    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="reasoning"
-):
+class ReasoningPart(Extensible, frozen=True, kw_only=True, tag="reasoning"):
     """Reasoning as the provider returned it: its text (often a summary, possibly empty) and its opaque data."""
 
     id: str
@@ -56,9 +54,7 @@ class ReasoningPart(
     provider: ProviderData | None = None
 
 
-class ToolCallPart(
-    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_call"
-):
+class ToolCallPart(Extensible, frozen=True, kw_only=True, tag="tool_call"):
     """A call the model asks for. ``arguments`` is the text as written, which need not be valid JSON."""
 
     id: str
@@ -70,7 +66,7 @@ class ToolCallPart(
     provider: ProviderData | None = None
 
 
-class ImagePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="image"):
+class ImagePart(Extensible, frozen=True, kw_only=True, tag="image"):
     """An image by what it costs: its pixels. ``None`` is unknown. The bytes live elsewhere, under ``source``."""
 
     id: str
@@ -84,7 +80,7 @@ class ImagePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="
     provider: ProviderData | None = None
 
 
-class FilePart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="file"):
+class FilePart(Extensible, frozen=True, kw_only=True, tag="file"):
     """A document, audio or video by what it costs: pages, or seconds and pixels. ``None`` is unknown."""
 
     id: str
@@ -115,9 +111,7 @@ TOOL_REFERENCE: Final = "tool_reference"
 """``ProviderItem.kind`` of a deferred tool that a search found: the provider puts its declaration there."""
 
 
-class ProviderItem(
-    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="provider_item"
-):
+class ProviderItem(Extensible, frozen=True, kw_only=True, tag="provider_item"):
     """An item of a wire that has no type here, kept whole; ``text`` is its readable content."""
 
     id: str
@@ -138,9 +132,7 @@ class UnknownPart(msgspec.Struct, frozen=True, kw_only=True, tag="~"):
 ResultContent = TextPart | ImagePart | FilePart | ProviderItem | UnknownPart
 
 
-class ToolResultPart(
-    Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="tool_result"
-):
+class ToolResultPart(Extensible, frozen=True, kw_only=True, tag="tool_result"):
     """What a tool returned to the model for ``call_id``."""
 
     id: str
@@ -175,7 +167,7 @@ Part = (
 )
 
 
-class Message(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Message(Extensible, frozen=True, kw_only=True):
     """Role and parts. An answer of the model names the ``call`` that made it.
 
     ``who`` is the name of the token that sent it to a server. No provider gets it.
@@ -216,7 +208,7 @@ class Stopped(NamedTuple):
     why: Literal["length", "refused", "context_full"]
 
 
-class SystemBlock(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class SystemBlock(Extensible, frozen=True, kw_only=True):
     """A piece of the system prompt: the prompt itself, an instruction file, a list of skills or agents."""
 
     text: str
@@ -227,7 +219,7 @@ class SystemBlock(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of a text that is not kept."""
 
 
-class Tool(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Tool(Extensible, frozen=True, kw_only=True):
     """A tool as declared to the model. ``schema`` is the JSON Schema of its arguments, as JSON text."""
 
     name: str
@@ -243,7 +235,7 @@ class Tool(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of a declaration that is not kept."""
 
 
-class Request(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Request(Extensible, frozen=True, kw_only=True):
     """Everything one model call sends.
 
     ``wire`` is one of ``messages`` (Anthropic), ``chat``, ``responses`` (OpenAI), ``generateContent`` (Gemini),

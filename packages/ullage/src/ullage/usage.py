@@ -7,7 +7,7 @@ import msgspec
 from ullage.extensible import Extensible, OptionalRaw
 
 
-class Cleared(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Cleared(Extensible, frozen=True, kw_only=True):
     """Content that the provider took out of a request before the model read it.
 
     ``count`` is how many tool calls lost their results, or how many turns their reasoning; ``None`` where it is not
@@ -20,7 +20,7 @@ class Cleared(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     count: int | None = None
 
 
-class CacheVerdict(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class CacheVerdict(Extensible, frozen=True, kw_only=True):
     """Why a request was not read from the cache, as the provider says itself.
 
     ``reason`` is its own word, such as ``tools_changed``; ``tokens`` are those that it says were missed.
@@ -30,7 +30,7 @@ class CacheVerdict(Extensible, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int | None = None
 
 
-class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class Usage(Extensible, frozen=True, kw_only=True):
     """Token counts of one call, as reported; unknown is ``None``, never 0.
 
     ``input`` includes cache reads and writes, ``output`` includes reasoning, whatever the provider's own convention
@@ -98,7 +98,7 @@ class Usage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
         return self.output - self.reasoning
 
 
-class UsageSum(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+class UsageSum(Extensible, frozen=True, kw_only=True):
     """Usage of several calls, summed by kind. Billing, never the content of a window.
 
     ``unsaid`` counts, by kind, the calls that did not report it: a sum with ``unsaid`` calls is a lower bound.
