@@ -61,7 +61,6 @@ async def drain(state: AppState) -> Response[None]:
 
 @get(
     "/metrics",
-    operation_id="get_metrics",
     summary="Metrics in Prometheus's text format",
     media_type="text/plain",
 )

@@ -17,6 +17,7 @@ from litestar import Response, get
 from litestar.datastructures import State as AppState
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, HeaderParameter
+from msgspec.structs import replace
 
 from ullage.envelope import LOG_BYTES
 from ullage.events import Event
@@ -165,9 +166,7 @@ class _GrowingView:
             if self._view is None or is_due:
                 self._fold(line, is_running=session is not None)
             elif self._view.is_running != (session is not None):
-                self._view = msgspec.structs.replace(
-                    self._view, is_running=session is not None
-                )
+                self._view = replace(self._view, is_running=session is not None)
                 self._number += 1
             assert self._view is not None
             return self._number, self._view
@@ -196,7 +195,7 @@ class _GrowingView:
         reading = meter.reading()
         facts = facts_of(self._imported, len(meter.steps))
         if session.format in DATABASE_FORMATS:
-            facts = msgspec.structs.replace(facts, lines=None)
+            facts = replace(facts, lines=None)
         line = _line(session, reading, len(meter.steps), time.time())
         self._view = LiveView(
             reading=reading,
@@ -204,9 +203,7 @@ class _GrowingView:
             steps=tuple(step_lines(meter.steps, history.causes)),
             largest=largest_of(meter),
             advice=advice_view(advice, history),
-            line=msgspec.structs.replace(
-                line, id=self._name, model=reading.model[:SHOWN]
-            ),
+            line=replace(line, id=self._name, model=reading.model[:SHOWN]),
             is_running=is_running,
             is_whole=not self._log.leaves_out,
         )
@@ -292,7 +289,6 @@ def live_of(state: AppState) -> LiveSessions:
 
 @get(
     "/v1/live",
-    operation_id="list_live",
     summary="Running sessions of all programs of this machine",
     responses=UNCHANGED,
 )
@@ -306,7 +302,6 @@ async def list_live(state: AppState, known: IfNoneMatch = "") -> Response[LiveLi
 
 @get(
     "/v1/live/{live:str}",
-    operation_id="follow_live",
     summary="The window of a running session",
     responses=UNCHANGED,
 )

@@ -7,11 +7,12 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, SerializationException
+from msgspec.structs import replace
 
 from ullage.errors import (
     AnswerInvalid,
@@ -38,6 +39,9 @@ from ullage.store.store import DEFAULT_TENANT
 from ullage_server.api_types import FieldProblem, Problem
 from ullage_server.live_types import SHOWN
 from ullage_server.tokens import ANYONE
+
+AnyRequest: TypeAlias = Request[Any, Any, Any]
+"""A request of this application."""
 
 log = logging.getLogger("ullage.server")
 
@@ -230,7 +234,7 @@ def of_http_error(error: HTTPException) -> Problem:
     return problem(status, name, error.detail, errors=tuple(_fields(error.extra)))
 
 
-def in_words(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
+def in_words(request: AnyRequest, error: HTTPException) -> Problem:
     """The same, with a detail that names what was asked for: the framework's own says "Not Found" or less."""
     found = of_http_error(error)
     path = request.url.path[:SHOWN]
@@ -248,7 +252,7 @@ def in_words(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
         detail = f"{request.method} is no method of {path}: the header Allow names those it takes."
     elif found.status == 413:
         detail = f"The body of {asked} is larger than this server takes. Nothing of it was used."
-    return msgspec.structs.replace(found, detail=detail)
+    return replace(found, detail=detail)
 
 
 def _title(status: int) -> str:
@@ -278,20 +282,16 @@ def answer(found: Problem, headers: Mapping[str, str] | None = None) -> Response
     )
 
 
-def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
+def masked(request: AnyRequest, found: Problem) -> Problem:
     """The problem without keys and tokens: an error may quote an address, a file or a provider's message."""
     secrets = request.app.state.secrets
     errors = []
     for error in found.errors:
-        errors.append(
-            msgspec.structs.replace(error, message=secrets.masked(error.message))
-        )
-    return msgspec.structs.replace(
-        found, detail=secrets.masked(found.detail), errors=tuple(errors)
-    )
+        errors.append(replace(error, message=secrets.masked(error.message)))
+    return replace(found, detail=secrets.masked(found.detail), errors=tuple(errors))
 
 
-def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
+def handle_error(request: AnyRequest, error: UllageError) -> Response[bytes]:
     """Answers an error of Ullage, a tenant in the words of ``told``."""
     headers = {}
     if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
@@ -308,13 +308,11 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
         log.warning(
             "The tenant %s was told: %s Because: %s", bearer.tenant, detail, error
         )
-        found = msgspec.structs.replace(found, detail=detail)
+        found = replace(found, detail=detail)
     return answer(masked(request, found), headers)
 
 
-def handle_http_error(
-    request: Request[Any, Any, Any], error: HTTPException
-) -> Response[bytes]:
+def handle_http_error(request: AnyRequest, error: HTTPException) -> Response[bytes]:
     """Answers an error of the framework."""
     if error.detail == LEFT:  # the client is gone, and the server made no error
         return answer(problem(400, "bad-request", "The body broke off."))
@@ -323,7 +321,7 @@ def handle_http_error(
     return answer(masked(request, in_words(request, error)), error.headers)
 
 
-def handle_mistake(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+def handle_mistake(request: AnyRequest, error: Exception) -> Response[bytes]:
     """Unexpected errors: logged, not shown to the client."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return answer(problem(500, "internal", "Something went wrong that should not."))

@@ -162,7 +162,6 @@ def check_bearer(
 
 @get(
     "/v1/access",
-    operation_id="get_access",
     summary="Name, scopes and expiry of the token",
 )
 async def get_access(

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.bounds import UNREADABLE
 from ullage.errors import CommandRefused, SettingError, UllageError
 from ullage.guessing import WrongTokens, guessable
 from ullage.store.records import RecentRecords, Records
@@ -186,7 +187,7 @@ class NamedTokens:
         named = [body for name, body in bodies.items() if name != _REQUIRED]
         try:
             found = tuple(_RECORD.decode(body) for body in named)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise SettingError(
                 f"The tokens in {self.shown} can't be read: {problem}. Update Ullage, or revoke the token."
             ) from problem

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from litestar import MediaType, Request, Response, get, post
+from litestar import MediaType, Response, get, post
 from litestar.datastructures import State
 from litestar.params import FromQuery, QueryParameter
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ from ullage.watching.usable_logs import read_usable
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
 from ullage_server.live_types import SHOWN, AdviceView
+from ullage_server.problems import AnyRequest
 from ullage_server.requests import LARGEST, Opened, TheHost, received
 
 PICTURE: Final = {
@@ -48,7 +49,6 @@ PICTURE: Final = {
 
 @get(
     "/v1/sessions/{session:str}/context",
-    operation_id="get_context",
     summary="The reading, with all rows",
 )
 async def get_context(opened: Opened) -> Reading:
@@ -58,7 +58,6 @@ async def get_context(opened: Opened) -> Reading:
 
 @get(
     "/v1/sessions/{session:str}/steps",
-    operation_id="list_steps",
     summary="Estimate and actual of every call",
 )
 async def list_steps(opened: Opened) -> Steps:
@@ -70,7 +69,6 @@ async def list_steps(opened: Opened) -> Steps:
 
 @get(
     "/v1/sessions/{session:str}/largest",
-    operation_id="list_largest",
     summary="The parts that cost most",
 )
 async def list_largest(
@@ -82,7 +80,6 @@ async def list_largest(
 
 @get(
     "/v1/sessions/{session:str}/spend",
-    operation_id="get_spend",
     summary="What the session has cost",
 )
 async def get_spend(opened: Opened) -> Spend:
@@ -92,7 +89,6 @@ async def get_spend(opened: Opened) -> Spend:
 
 @get(
     "/v1/sessions/{session:str}/advice",
-    operation_id="get_advice",
     summary="What would make room in the window",
 )
 async def get_advice(opened: Opened) -> AdviceView:
@@ -104,7 +100,6 @@ async def get_advice(opened: Opened) -> AdviceView:
 
 @get(
     "/v1/sessions/{session:str}/picture",
-    operation_id="get_picture",
     summary="The picture of the session, as a page or as SVG",
     media_type=MediaType.HTML,
 )
@@ -195,12 +190,11 @@ def _preview(part: Part) -> str:
 @post(
     "/v1/look",
     status_code=200,
-    operation_id="look_at_log",
     summary="The window of another agent's log, which is the body",
     request_max_body_size=LARGEST,
 )
 async def look_at_log(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     state: State,
     host: TheHost,
     session: Annotated[str, QueryParameter(max_length=300)] = "",
