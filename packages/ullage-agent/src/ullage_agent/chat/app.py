@@ -104,8 +104,8 @@ class ChatApp(App[str]):
         Binding("ctrl+q", "leave", show=False, priority=True),
         Binding("ctrl+o", "fold('results')", show=False, priority=True),
         Binding("ctrl+r", "fold('reasoning')", show=False, priority=True),
-        Binding("pageup", "scroll(-1)", show=False),
-        Binding("pagedown", "scroll(1)", show=False),
+        ("pageup", "scroll(-1)"),
+        ("pagedown", "scroll(1)"),
         Binding("ctrl+end", "scroll(0)", show=False, priority=True),
     ]
 

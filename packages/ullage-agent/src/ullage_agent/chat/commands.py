@@ -6,7 +6,7 @@ The full screen and the plain conversation share them: a command gives lines to 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -185,7 +185,7 @@ def completions(text: str) -> list[Command]:
 class CommandResult(NamedTuple):
     """What a command gives: lines to show, a session to go to (``-`` leaves), or text for the input."""
 
-    lines: tuple[Line, ...] = ()
+    lines: Sequence[Line] = ()
     opens: str = ""
     text: str = ""
 
@@ -217,12 +217,10 @@ class Acting:
             return said(unknown(typed.name), "warn")
         match command.name:
             case "context":
-                return CommandResult(
-                    tuple(draw((await self.window()).subject, width, glyphs))
-                )
+                return CommandResult(draw((await self.window()).subject, width, glyphs))
             case "steps":
                 return CommandResult(
-                    tuple(step_table((await self.session._meter()).steps, width))
+                    step_table((await self.session._meter()).steps, width)
                 )
             case "tools":
                 return await self._tools(width)
@@ -231,7 +229,7 @@ class Acting:
             case "permissions":
                 return await self._permissions(typed.argument)
             case "help":
-                return CommandResult(tuple(help_lines()))
+                return CommandResult(help_lines())
             case "attach":
                 return said(
                     f"/{command.name} {command.takes} is for the full screen.", "warn"
@@ -270,7 +268,7 @@ class Acting:
                         "There is no compaction, prune or rewind to undo.", "warn"
                     )
                 told = await self.session.uncompact(transcript.undoable[-1])
-                return CommandResult(tuple(file_lines(told, is_done=True)))
+                return CommandResult(file_lines(told, is_done=True))
             case "retry":
                 await self.session.resume()
                 return CommandResult()
@@ -301,9 +299,7 @@ class Acting:
                 rows = await self.store.sessions(limit=20)
                 if not argument:
                     return CommandResult(
-                        tuple(
-                            (Span(f"{row.id}  {printable(row.title)}"),) for row in rows
-                        )
+                        [(Span(f"{row.id}  {printable(row.title)}"),) for row in rows]
                     )
                 session, _ = await meant_in(self.store, argument)
                 await self.store.about(session)
@@ -398,7 +394,7 @@ class Acting:
         if not places:
             found = await self.session.droppable()
             choices = drop_choices(found, width, has_places=True)
-            return CommandResult(tuple(choice.line for choice in choices))
+            return CommandResult([choice.line for choice in choices])
         surgery = await self.session.drop(
             *places,
             dry_run=YES not in words,
@@ -412,7 +408,7 @@ class Acting:
             told.append((Span(f"Nothing is changed yet: {hint} does it.", "mark"),))
         elif surgery.reasoning_lost:
             told.append((Span(f"{hint} {LOSE_REASONING} does it all the same.", "mark"),))
-        return CommandResult(tuple(told))
+        return CommandResult(told)
 
     async def pin(self, name: str) -> CommandResult:
         """Pin a message, or let a pinned one go."""
@@ -458,7 +454,7 @@ class Acting:
         self._shown = None
         told = await self.session.rewind(before, files=has_files)
         lines = file_lines(told, is_done=True) if has_files else []
-        return CommandResult(tuple(lines), text=messages[places[0]].text)
+        return CommandResult(lines, text=messages[places[0]].text)
 
     # -- looking --
 
@@ -502,7 +498,7 @@ class Acting:
                     Span(printable(about)[: max(10, width - widest - 16)], "dim"),
                 )
             )
-        return CommandResult(tuple(lines))
+        return CommandResult(lines)
 
     async def _permissions(self, argument: str) -> CommandResult:
         """What is allowed without asking, or one of it revoked."""
@@ -559,7 +555,7 @@ class Acting:
                     Span(f"{dollars(money.usd)} at list prices{without}"),
                 )
             )
-        return CommandResult(tuple(lines))
+        return CommandResult(lines)
 
     async def _export(self, name: str) -> CommandResult:
         if not name:

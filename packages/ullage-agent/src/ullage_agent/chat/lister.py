@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -33,12 +33,12 @@ class Lister(OptionList):
     Lister > .option-list--option-highlighted { color: $foreground; background: transparent; text-style: reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", show=False),
-        Binding("j", "cursor_down", show=False),
-        Binding("space", "page_down", show=False),
-        Binding("g", "first", show=False),
-        Binding("G", "last", show=False),
-        Binding("right,l", "select", show=False),
+        ("k", "cursor_up"),
+        ("j", "cursor_down"),
+        ("space", "page_down"),
+        ("g", "first"),
+        ("G", "last"),
+        ("right,l", "select"),
     ]
 
     def __init__(self, choices: Sequence[Choice] = ()) -> None:
@@ -97,9 +97,7 @@ class Overlay(ModalScreen[str]):
     Overlay > #overlay-title { text-style: bold; border-top: solid $primary; }
     Overlay > #overlay-keys { color: $text-muted; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,left,h", "leave", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,left,h", "leave")]
 
     def __init__(
         self,
@@ -133,8 +131,8 @@ class PreviewScreen(Overlay):
     """A compaction before it is made: gives ``accept``, ``edit``, or nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "take('accept')", show=False),
-        Binding("e", "take('edit')", show=False),
+        ("a", "take('accept')"),
+        ("e", "take('edit')"),
     ]
 
     def action_take(self, target: str) -> None:
@@ -154,12 +152,12 @@ class ContextScreen(Screen[str]):
     ContextScreen > #context-path { text-style: bold; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,left,h,backspace", "back", show=False),
-        Binding("q", "leave", show=False),
-        Binding("s", "order", show=False),
-        Binding("p", "pin", show=False),
-        Binding("e", "explain", show=False),
-        Binding("r", "reload", show=False),
+        ("escape,left,h,backspace", "back"),
+        ("q", "leave"),
+        ("s", "order"),
+        ("p", "pin"),
+        ("e", "explain"),
+        ("r", "reload"),
     ]
 
     def __init__(self, acting: Acting, glyphs: Glyphs) -> None:
@@ -196,9 +194,12 @@ class ContextScreen(Screen[str]):
         self.query_one("#context-path", Static).update(shown.path)
         self.query_one(Lister).show(shown.choices, target)
 
+    def _redraw(self) -> None:
+        self._show(self.query_one(Lister).target)
+
     def on_resize(self) -> None:
         if self._window is not None:
-            self._show(self.query_one(Lister).target)
+            self._redraw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -222,13 +223,13 @@ class ContextScreen(Screen[str]):
     def action_order(self) -> None:
         """Messages by size or by place."""
         self._by_size = not self._by_size
-        self._show(self.query_one(Lister).target)
+        self._redraw()
 
     @work(exclusive=True)
     async def action_reload(self) -> None:
         """The window as it is now."""
         await self._load()
-        self._show(self.query_one(Lister).target)
+        self._redraw()
 
     def _message(self) -> str:
         """The message under the cursor, or the one that is looked at."""
@@ -247,7 +248,7 @@ class ContextScreen(Screen[str]):
         except UllageError as problem:
             self.notify(str(problem), severity="error", markup=False)
             return
-        self._show(self.query_one(Lister).target)
+        self._redraw()
 
     @work(exclusive=True)
     async def action_explain(self) -> None:

@@ -84,19 +84,12 @@ class Quotas:
 
     async def count(self, session: str, spent: SpentBy) -> TenantQuota | None:
         """Add what the session has spent since it was last counted. Raises ``StoreUnavailable``."""
-        if await self._known() is None:
-            return None
-        keys = (SharedKey(QUOTA, self.tenant), SharedKey(SPENT_BY, session))
 
-        def change(before: tuple[str, ...], now: float) -> Revision[TenantQuota | None]:
-            kept = _read(before[0], now)
-            if kept is None:
-                return Revision(before, None)
-            known = _spent_by.decode(before[1]) if before[1] else None
-            after = counted(kept, known, spent)
-            return Revision((_text(after), _text(spent)), after)
+        def change(kept: TenantQuota, before: str) -> TenantQuota:
+            known = _spent_by.decode(before) if before else None
+            return counted(kept, known, spent)
 
-        return self._noted(await self._store.revise(keys, change))
+        return await self._revise(change, {SharedKey(SPENT_BY, session): _text(spent)})
 
     async def _known(self) -> TenantQuota | None:
         """The quota as it is stored: it may be of a day that is over."""
@@ -106,8 +99,11 @@ class Quotas:
         return self._noted(_read(values.get(self.tenant, ""), time.time()))
 
     async def _revise(
-        self, change: Callable[[TenantQuota], TenantQuota]
+        self,
+        change: Callable[..., TenantQuota],
+        beside: Mapping[SharedKey, str] = {},
     ) -> TenantQuota | None:
+        """The quota after a ``change``, which gets it and the values of the keys ``beside`` it, and sets those."""
         if await self._known() is None:
             return None
 
@@ -115,11 +111,11 @@ class Quotas:
             kept = _read(before[0], now)
             if kept is None:
                 return Revision(before, None)
-            after = change(kept)
-            return Revision((_text(after),), after)
+            after = change(kept, *before[1:])
+            return Revision((_text(after), *beside.values()), after)
 
-        key = SharedKey(QUOTA, self.tenant)
-        return self._noted(await self._store.revise([key], revised))
+        keys = [SharedKey(QUOTA, self.tenant), *beside]
+        return self._noted(await self._store.revise(keys, revised))
 
     def _noted(self, kept: TenantQuota | None) -> TenantQuota | None:
         if kept is None:

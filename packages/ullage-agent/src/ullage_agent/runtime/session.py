@@ -449,13 +449,12 @@ class Session(Generic[OutputT]):
         """
         if self._is_driven_elsewhere:
             return
-        runtime = self._driving.runtime or await self._driving.look()
+        runtime = await self._known()
         settings = runtime.resolve_settings().settings
         try:
             runtime.endpoint(settings)
         except BadKey:
-            driver = (await self._open.store.about(self.id)).held_by
-            if driver in ("", self._open.owner):
+            if await self._held_by() in ("", self._open.owner):
                 raise
 
     async def _message(self, *pieces: MessageInput, id: str = "") -> Message:
@@ -480,7 +479,7 @@ class Session(Generic[OutputT]):
         """Raises ``GuardrailRefused``, ``HookFailed``."""
         if not self._open.guardrails.inputs:
             return message
-        runtime = self._driving.runtime or await self._driving.look()
+        runtime = await self._known()
         return await guarded_message(runtime, message)
 
     async def _part(self, name: str, piece: MessageInput) -> Part:
@@ -505,7 +504,7 @@ class Session(Generic[OutputT]):
 
     async def _media(self, name: str, data: bytes, file_name: str) -> Part:
         """Raises ``InputError`` for a file that the session's model can't be sent; then nothing is stored."""
-        runtime = self._driving.runtime or await self._driving.look()
+        runtime = await self._known()
         wire = runtime.resolve_settings().settings.destination().provider.wire
         source = f"{BLOB_SOURCE}{handle_of(data)}"
         part = await asyncio.to_thread(
@@ -662,7 +661,7 @@ class Session(Generic[OutputT]):
 
     async def _instruction(self, output: OutputType[Any]) -> str:
         """What tells the model how to give an answer of this type."""
-        runtime = await self._driving.look()
+        runtime = await self._look()
         settings = runtime.resolve_settings().settings
         if not is_by_tool(output, settings, settings.destination().provider.wire):
             return output.instruction
@@ -670,7 +669,7 @@ class Session(Generic[OutputT]):
 
     async def _answer_tool(self) -> str:
         """The name of the tool for answers, where they are not text."""
-        runtime = await self._driving.look()
+        runtime = await self._look()
         return answer_name(runtime.shared.tools(runtime.resolve_settings().settings))
 
     @overload
@@ -726,7 +725,7 @@ class Session(Generic[OutputT]):
             raise WrongType(
                 f"tools is 'stop' or 'finish', and not {quoted(tools)}. Nothing was stored."
             )
-        store, runtime = self._open.store, await self._driving.look()
+        store, runtime = self._open.store, await self._look()
         how = tools or runtime.settings.cancel_tools
         loop = runtime.ledger.loop
         (asked,) = await self._command(CancelAsked(tools=how))
@@ -762,7 +761,7 @@ class Session(Generic[OutputT]):
 
     async def questions(self) -> list[Question]:
         """The tool calls that need a person's approval, each with its digest and what "always" would allow."""
-        return questions(await self._driving.look())
+        return questions(await self._look())
 
     async def approve(
         self,
@@ -794,7 +793,7 @@ class Session(Generic[OutputT]):
                 f"approve() has no argument {other!r}. Did you mean `reason`, which says why a call is denied? "
                 "Nothing was stored."
             )
-        runtime = await self._driving.look()
+        runtime = await self._look()
         if given := answer(
             runtime, call_id, approved, reason, digest, by_nobody=by_nobody
         ):
@@ -816,7 +815,7 @@ class Session(Generic[OutputT]):
             CommandRefused: The prefix would allow any command.
         """
         _check_texts("prefix", *prefix)
-        runtime = await self._driving.look()
+        runtime = await self._look()
         grant = new_grant(runtime, tool, prefix)
         if scope == "project":
             await asyncio.to_thread(runtime.shared.grants.add, runtime.root, grant)
@@ -825,7 +824,7 @@ class Session(Generic[OutputT]):
 
     async def grants(self) -> list[ScopedGrant]:
         """The grants of this session and of its project."""
-        return grants_of(await self._driving.look())
+        return grants_of(await self._look())
 
     async def revoke(self, grant: str) -> None:
         """Revoke a grant of the session or of its project.
@@ -836,7 +835,7 @@ class Session(Generic[OutputT]):
         Raises:
             CommandRefused: There is no such grant.
         """
-        runtime = await self._driving.look()
+        runtime = await self._look()
         if event := revoked_event(runtime, grant):
             await self._command(event)
             return
@@ -856,7 +855,7 @@ class Session(Generic[OutputT]):
 
         Raises ``CommandRefused`` if there is nothing to resume, ``QuotaReached``.
         """
-        runtime = await self._driving.look()
+        runtime = await self._look()
         if runtime.ledger.loop.paused:
             await self._open.quotas.check_calls()
             await self._command(resumed(runtime))
@@ -881,7 +880,7 @@ class Session(Generic[OutputT]):
 
     async def _set(self, settings: Mapping[str, object]) -> None:
         """``set`` for settings as text, such as ``{"window": "200k"}``."""
-        runtime = await self._driving.look()
+        runtime = await self._look()
         after = self._open.commanded(
             settings, runtime.ledger.loop.settings, changed=runtime.changed
         )
@@ -912,7 +911,7 @@ class Session(Generic[OutputT]):
         """
         _check_texts("message_id", message_id)
         async with self._changing:
-            runtime = await self._driving.look()
+            runtime = await self._look()
             if runtime.ledger.loop.turn:
                 raise CommandRefused("A turn is running: cancel it first, then rewind.")
             event = Rewound(to=message_id, rewind=f"rewind-{secrets.token_hex(4)}")
@@ -971,7 +970,7 @@ class Session(Generic[OutputT]):
                 f"There is no agent {quoted(agent)} to hand over to; this session has: {names}."
             )
         await self._command(HandedOver(agent=known[agent]))
-        await self._driving.look()
+        await self._look()
 
     @property
     def active_agent(self) -> str:
@@ -1005,7 +1004,7 @@ class Session(Generic[OutputT]):
     async def _ask_to_compact(self, asked: CompactAsked) -> int:
         """Store the command; gives its number."""
         _check_texts("instructions", asked.instructions)
-        runtime = await self._driving.look()
+        runtime = await self._look()
         if not ordered(runtime.resolve_settings().settings.strategy):
             raise CommandRefused(NOOP)
         if asked.up_to and asked.from_:
@@ -1294,27 +1293,34 @@ class Session(Generic[OutputT]):
         It is the one that is displayed, decided on and enforced.
         Settings that this process has not recorded yet count, unless another process drives the session.
         """
-        runtime = await self._driving.look()
+        runtime = await self._look()
         if is_synced(runtime) or await self._would_drive(runtime):
             return await reading_in_effect(runtime)
         return runtime.reading
+
+    async def _held_by(self) -> str:
+        """The process that drives the session; empty without one."""
+        return (await self._open.store.about(self.id)).held_by
 
     async def _would_drive(self, runtime: SessionRuntime) -> bool:
         """Whether the next request would be made by this process."""
         if not self._drives and runtime.ledger.loop.turns:
             return False  # only looked at, and made by another process so far
-        about = await self._open.store.about(self.id)
-        return about.held_by in ("", self._open.owner)
+        return await self._held_by() in ("", self._open.owner)
 
     async def _meter(self) -> Meter:
         """The meter behind the readings: steps, largest items, messages in view. Read-only."""
-        ledger = (await self._driving.look()).ledger
+        ledger = (await self._look()).ledger
         await ledger.load()
         return ledger.meter
 
     async def _look(self) -> SessionRuntime:
         """The session's folds as they are now. Read-only."""
         return await self._driving.look()
+
+    async def _known(self) -> SessionRuntime:
+        """The folds as they are here, however old."""
+        return self._driving.runtime or await self._look()
 
     async def messages(self) -> tuple[Message, ...]:
         """The messages in view, in order."""
@@ -1405,10 +1411,10 @@ class Session(Generic[OutputT]):
         """
         if self._failure is not None:
             raise self._failure
-        runtime = await self._driving.look()
+        runtime = await self._look()
         if is_at_rest(runtime.ledger.loop):
             return runtime
-        if (await self._open.store.about(self.id)).held_by:
+        if await self._held_by():
             return None
         if self._drives:
             await self._ask_driver()  # the other process that drove it has ended
@@ -1417,11 +1423,9 @@ class Session(Generic[OutputT]):
 
     async def _is_interrupted(self) -> bool:
         """Whether work is left in the session and the process that drove it has ended."""
-        if not self._idle.is_set() or is_at_rest(
-            (await self._driving.look()).ledger.loop
-        ):
+        if not self._idle.is_set() or is_at_rest((await self._look()).ledger.loop):
             return False
-        return not (await self._open.store.about(self.id)).held_by and self._idle.is_set()
+        return not await self._held_by() and self._idle.is_set()
 
     async def wait(self, *, check: bool = True) -> Result[OutputT]:
         """Wait until the session rests or waits for a person; the answer is read into the agent's ``output_type``.
