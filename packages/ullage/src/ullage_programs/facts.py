@@ -142,6 +142,18 @@ def is_off(setting: ClientSetting | None) -> bool:
     return setting is not None and setting.value is False
 
 
+def turned_off(
+    known: Circumstances,
+    name: str,
+    by: Callable[[ClientSetting | None], bool] = is_off,
+) -> ClientLimit | None:
+    """That compactions are turned off ``by`` a switch of this name; ``None`` where they are not."""
+    switch = known.settings.get(name)
+    if switch is None or not by(switch):
+        return None
+    return ClientLimit(None, "settings", f"turned off by {switch.place}")
+
+
 def in_home(
     name: str, variable: str = ""
 ) -> Callable[[Mapping[str, str], str], list[str]]:

@@ -13,12 +13,9 @@ https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import ullage.importers.fields as f
 from ullage.codec.bodies import read_body, read_output
 from ullage.errors import InvalidRequest
-from ullage.events import RequestPart
 from ullage.importers.conversation import ITEM_KINDS, ConversationReader, stop_of
 from ullage.importers.fields import JsonObject, Unusable, decode_line
 from ullage.messages import Request
@@ -31,8 +28,8 @@ _BESIDE_BODY = {"response", "usage", "timestamp"}
 class PlainReader(ConversationReader):
     """Reads request bodies, exchanges and messages."""
 
-    format: ClassVar[str] = "plain"
-    unlogged: ClassVar[tuple[RequestPart, ...]] = ()
+    format = "plain"
+    unlogged = ()
     """The body of a request is all that is sent."""
 
     def __init__(self, name: str = "") -> None:

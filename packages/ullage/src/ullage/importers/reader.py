@@ -15,7 +15,7 @@ from ullage.codec.usage import read_usage
 from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
 from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, Event, MessageAdded, RequestPart
-from ullage.importers.fields import JsonObject, Unusable, decode_line
+from ullage.importers.fields import JsonObject, Unusable, decode_line, seconds
 from ullage.importers.parts import LogParts
 from ullage.importers.regular import NEWEST_LINES
 from ullage.importers.rows import EventWriter
@@ -128,6 +128,10 @@ class Reader(ABC):
         """The session that this one was copied from, where its log begins with that one's calls."""
         self.titles: dict[str, str] = {}
         """Titles by who gave them; see ``title``."""
+
+    def date(self, entry: JsonObject) -> None:
+        """What follows happened when this entry was written, where it says so."""
+        self.rows.at = seconds(entry.get("timestamp")) or self.rows.at
 
     def feed(self, lines: Iterable[bytes]) -> list[Event]:
         """Read more lines, with or without their line breaks."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from ullage.envelope import COPY_STEPS
 from ullage.importers.rows import EventWriter
@@ -99,10 +99,9 @@ class Tree:
             name = rows.unique(original)
             self._originals[name] = original
             parts = tuple(
-                msgspec.structs.replace(part, id=f"{name}/{at}")
-                for at, part in enumerate(again.parts)
+                replace(part, id=f"{name}/{at}") for at, part in enumerate(again.parts)
             )
-            rows.add(msgspec.structs.replace(again, id=name, parts=parts, call=None))
+            rows.add(replace(again, id=name, parts=parts, call=None))
             self._copies[message] = name
 
     def _newest(self, message: str) -> str:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -63,7 +63,7 @@ _of_header: Final = msgspec.json.Decoder(_Header)
 class UllageReader(Reader):
     """Reads the events of one session."""
 
-    format: ClassVar[str] = "ullage"
+    format = "ullage"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)

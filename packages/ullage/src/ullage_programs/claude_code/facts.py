@@ -23,9 +23,9 @@ from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
     SettingsPlaces,
-    is_off,
     is_on,
     number_of,
+    turned_off,
 )
 
 WINDOW = 200 * K
@@ -104,12 +104,10 @@ def is_long_by_itself(known: Circumstances) -> bool:
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     """33,000 tokens below the window or the window that is set; lower by a percentage that is set."""
     for name in ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"):
-        switch = known.settings.get(name)
-        if switch is not None and is_on(switch):
-            return ClientLimit(None, "settings", f"turned off by {switch.place}")
-    enabled = known.settings.get("autoCompactEnabled")
-    if enabled is not None and is_off(enabled):
-        return ClientLimit(None, "settings", f"turned off by {enabled.place}")
+        if off := turned_off(known, name, is_on):
+            return off
+    if off := turned_off(known, "autoCompactEnabled"):
+        return off
     chosen = _chosen_window(known)
     if chosen is None and not _is_armed(known, size):
         note = "when the provider refuses a request as too long"

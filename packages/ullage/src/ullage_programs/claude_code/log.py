@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -134,10 +134,10 @@ class _Boundary:
 class ClaudeCodeReader(Reader):
     """Reads one session of Claude Code."""
 
-    format: ClassVar[str] = "claude-code"
-    wire: ClassVar[str] = WIRE
-    dialect: ClassVar[str] = wire_named(WIRE).dialects[0].name
-    names_calls: ClassVar[bool] = True
+    format = "claude-code"
+    wire = WIRE
+    dialect = wire_named(WIRE).dialects[0].name
+    names_calls = True
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -266,13 +266,13 @@ class ClaudeCodeReader(Reader):
             if rows.partial:
                 self.totals.start_earlier()
         rows.cwd = rows.cwd or f.text(entry, "cwd")
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.date(entry)
 
     def _pass(self, entry: JsonObject) -> None:
         """A line that others may follow, although it adds nothing."""
         uuid = f.text(entry, "uuid")
         if uuid:
-            self.tree.place(uuid, f.text(entry, "parentUuid"), self._tip())
+            self._place(uuid, entry, self._tip())
 
     def _tip(self) -> str:
         """The last message, held-back ones included."""
@@ -325,6 +325,10 @@ class ClaudeCodeReader(Reader):
         model, usage = f.text(message, "model"), f.mapping(message, "usage")
         self._children[name] = _ChildCall(model, usage, at)
 
+    def _place(self, uuid: str, entry: JsonObject, message: str) -> None:
+        """Note where in the tree an entry is, and the message that the view ends with behind it."""
+        self.tree.place(uuid, f.text(entry, "parentUuid"), message)
+
     def _flush_child(self) -> None:
         rows = self.rows
         now = rows.at
@@ -360,7 +364,7 @@ class ClaudeCodeReader(Reader):
             held = Message(id=name, role="tool", parts=tuple(parts))
             self._open.held.append(held)
             self.rows.messages.setdefault(name, held)
-            self.tree.place(uuid, f.text(entry, "parentUuid"), name)
+            self._place(uuid, entry, name)
             return
         self._flush_call()
         if is_summary(entry):
@@ -389,7 +393,7 @@ class ClaudeCodeReader(Reader):
                 self.put_back.read_skill(
                     "".join(part.text for part in beside if isinstance(part, TextPart))
                 )
-        self.tree.place(uuid, f.text(entry, "parentUuid"), name)
+        self._place(uuid, entry, name)
 
     def _names_with_open(self, call: _OpenCall) -> dict[str, str]:
         own = {
@@ -479,7 +483,7 @@ class ClaudeCodeReader(Reader):
         call.stop = f.text(message, "stop_reason") or call.stop
         call.ended = self.rows.at
         if uuid:
-            self.tree.place(uuid, f.text(entry, "parentUuid"), call.message)
+            self._place(uuid, entry, call.message)
 
     def _flush_call(self) -> None:
         """The open call is complete: its answer, then the results that came in between."""
@@ -544,7 +548,7 @@ class ClaudeCodeReader(Reader):
         self.rows.add(
             Message(id=name, role="assistant", parts=tuple(parts), origin="injected")
         )
-        self.tree.place(uuid, f.text(entry, "parentUuid"), name)
+        self._place(uuid, entry, name)
 
     # -- what the program does to the context --
 
@@ -568,7 +572,7 @@ class ClaudeCodeReader(Reader):
         self._flush_call()
         self._follow(entry, can_restart=False)
         self.rows.add(message)
-        self.tree.place(uuid, f.text(entry, "parentUuid"), message.id)
+        self._place(uuid, entry, message.id)
 
     def _system(self, entry: JsonObject) -> None:
         subtype = f.text(entry, "subtype")
@@ -609,7 +613,7 @@ class ClaudeCodeReader(Reader):
         else:
             self._boundary = self._boundary or _Boundary(NO_COMPACTION, frozenset())
             self._flush_boundary(summary)
-        self.tree.place(uuid, f.text(entry, "parentUuid"), self.rows.tip)
+        self._place(uuid, entry, self.rows.tip)
 
     def _flush_boundary(self, summary: Message | None) -> None:
         """The compaction happened; when its summary is missing from the log, what it replaced is gone all the same."""

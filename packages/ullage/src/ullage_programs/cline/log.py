@@ -7,7 +7,7 @@ are in Anthropic's form for every provider.
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Final
+from typing import Final
 
 import ullage.importers.fields as f
 from ullage.importers.conversation import ConversationReader
@@ -27,9 +27,9 @@ _AROUND: Final = re.compile(r"</?(?:user_input|task)\b[^>]*>\s*")
 class ClineReader(ConversationReader):
     """Reads a session as it stands in its file."""
 
-    format: ClassVar[str] = "cline"
-    dialect: ClassVar[str] = "cline"
-    is_undated: ClassVar[bool] = True
+    format = "cline"
+    dialect = "cline"
+    is_undated = True
 
     def accept(self, entry: object) -> None:
         """A list is of VS Code, where a result is text of the user."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import ClassVar
 
 import msgspec
 
@@ -132,8 +131,8 @@ class _OpenItems:
 class CodexReader(Reader):
     """Reads one rollout of Codex."""
 
-    format: ClassVar[str] = "codex"
-    wire: ClassVar[str] = WIRE
+    format = "codex"
+    wire = WIRE
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -157,7 +156,7 @@ class CodexReader(Reader):
         self._identified = False
 
     def read(self, entry: JsonObject) -> None:
-        self.rows.at = f.seconds(entry.get("timestamp")) or self.rows.at
+        self.date(entry)
         payload = f.mapping(entry, "payload")
         match f.text(entry, "type"):
             case "session_meta":

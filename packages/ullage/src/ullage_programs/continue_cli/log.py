@@ -7,7 +7,6 @@ wrote. Messages are in the form of Chat with names of its own. Nothing says when
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import ullage.importers.fields as f
 from ullage.codec.dialects import CONTINUE
@@ -22,8 +21,8 @@ from ullage.usage import Usage
 class ContinueReader(ConversationReader):
     """Reads a session as it stands in its file."""
 
-    format: ClassVar[str] = "continue-cli"
-    is_undated: ClassVar[bool] = True
+    format = "continue-cli"
+    is_undated = True
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows

@@ -15,7 +15,7 @@ Source: https://github.com/github/copilot-sdk, ``nodejs/src/generated/session-ev
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import ullage.importers.fields as f
 from ullage.events import Amount, Purpose
@@ -82,8 +82,8 @@ class _Compacting(NamedTuple):
 class CopilotCliReader(Reader):
     """Reads one session of Copilot CLI."""
 
-    format: ClassVar[str] = "copilot-cli"
-    wire: ClassVar[str] = "chat"
+    format = "copilot-cli"
+    wire = "chat"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -105,7 +105,7 @@ class CopilotCliReader(Reader):
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.date(entry)
         kind = f.text(entry, "type")
         data = f.mapping(entry, "data")
         self._before[f.text(entry, "id")] = rows.tip

@@ -14,9 +14,9 @@ from __future__ import annotations
 import marshal
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 import ullage.importers.fields as f
 from ullage.codec.wires import wire_named
@@ -65,8 +65,8 @@ def _digest(value: Any) -> bytes:
 class GeminiCliReader(Reader):
     """Reads one chat of Gemini CLI, in either of its forms."""
 
-    format: ClassVar[str] = "gemini-cli"
-    wire: ClassVar[str] = WIRE
+    format = "gemini-cli"
+    wire = WIRE
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -196,7 +196,7 @@ class GeminiCliReader(Reader):
         tokens = f.mapping(record, "tokens")
         answer = Message(id=name, role="assistant", parts=tuple(parts))
         if not model and not tokens:
-            self.rows.add(msgspec.structs.replace(answer, origin="injected"))
+            self.rows.add(replace(answer, origin="injected"))
             return
         self.rows.use_model(model, WIRE, PROVIDER)
         self.rows.call(name, answer, self.usage(tokens), model=model)
@@ -245,7 +245,7 @@ class GeminiCliReader(Reader):
             content = (*(piece for part in results for piece in part.content), *beside)
             text = "".join(piece.text for piece in content if isinstance(piece, TextPart))
             found.append(
-                msgspec.structs.replace(
+                replace(
                     first,
                     id=f"{name}/{at}",
                     call_id=f.text(call, "id"),
@@ -290,9 +290,7 @@ class GeminiCliReader(Reader):
 
     def _replace(self, name: str, parts: tuple[Part, ...]) -> None:
         old = self.rows.messages[name]
-        self.rows.replace(
-            msgspec.structs.replace(old, parts=parts, revision=old.revision + 1)
-        )
+        self.rows.replace(replace(old, parts=parts, revision=old.revision + 1))
 
     def _rewind_to(self, name: str) -> None:
         """Take back the message of this record and all after it; all of them when it is not known."""
@@ -362,7 +360,7 @@ class GeminiCliReader(Reader):
 
 def _masked(part: Part) -> Part:
     if isinstance(part, ToolResultPart) and MASKED in part.text:
-        return msgspec.structs.replace(part, cleared=True)
+        return replace(part, cleared=True)
     return part
 
 

@@ -8,7 +8,6 @@ the whole response. An answer that called no tool is left out: its response stan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import ullage.importers.fields as f
 from ullage.codec.wires.chat.reports import LITELLM
@@ -20,8 +19,8 @@ from ullage.importers.reader import LogFormat
 class MiniReader(ConversationReader):
     """Reads a trajectory."""
 
-    format: ClassVar[str] = "mini-swe-agent"
-    dialect: ClassVar[str] = LITELLM.name
+    format = "mini-swe-agent"
+    dialect = LITELLM.name
 
     def read(self, entry: JsonObject) -> None:
         info = f.mapping(entry, "info")

@@ -15,9 +15,9 @@ from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
     SettingsPlaces,
-    is_off,
     is_on,
     number_of,
+    turned_off,
 )
 
 LARGEST_ANSWER = 32 * K
@@ -37,12 +37,10 @@ def window(known: Circumstances) -> ClientLimit | None:
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     """A buffer below the model's input limit; without such a limit, the window less the largest answer."""
-    disabled = known.settings.get("OPENCODE_DISABLE_AUTOCOMPACT")
-    if disabled is not None and is_on(disabled):
-        return ClientLimit(None, "settings", f"turned off by {disabled.place}")
-    enabled = known.settings.get("compaction.auto")
-    if enabled is not None and is_off(enabled):
-        return ClientLimit(None, "settings", f"turned off by {enabled.place}")
+    if off := turned_off(known, "OPENCODE_DISABLE_AUTOCOMPACT", is_on):
+        return off
+    if off := turned_off(known, "compaction.auto"):
+        return off
     answer = _of_model(known, "output")
     largest = known.max_output if answer is None else answer[0]
     output = min(LARGEST_ANSWER, largest or LARGEST_ANSWER)

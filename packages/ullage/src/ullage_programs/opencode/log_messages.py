@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-import msgspec
+from msgspec.structs import replace
 
 import ullage.importers.fields as f
 from ullage.codec.parts import PartMaker, data_url
@@ -54,8 +53,8 @@ class CallParts:
 class OpenCodeReader(Reader):
     """Reads one session: its own object, then message after message."""
 
-    format: ClassVar[str] = "opencode"
-    dialect: ClassVar[str] = "opencode-v1"
+    format = "opencode"
+    dialect = "opencode-v1"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -167,7 +166,7 @@ class OpenCodeReader(Reader):
             return
         interrupted = outcome == "cancelled"
         if answer is not None and interrupted:
-            answer = msgspec.structs.replace(answer, interrupted="cancelled")
+            answer = replace(answer, interrupted="cancelled")
         started = f.seconds(f.mapping(info, "time").get("created"))
         rows.call(
             name,
@@ -217,7 +216,7 @@ class OpenCodeReader(Reader):
         rows.call(name, None, usage, purpose=purpose, model=model, provider=provider)
         if answer is None or f.text(info, "parentID") not in ("", self._asked_by):
             return
-        summary = msgspec.structs.replace(
+        summary = replace(
             answer, id=rows.unique(f"{name}.summary"), origin="summary", call=name
         )
         view = list(rows.view)
@@ -355,11 +354,11 @@ def answer_part(make: PartMaker, part: JsonObject) -> Part | None:
             return make.text(f.text(part, "text"), opaque)
         case "reasoning":
             reasoning = make.reasoning(f.text(part, "text"), opaque)
-            return msgspec.structs.replace(reasoning, opaque_size=_opaque_size(opaque))
+            return replace(reasoning, opaque_size=_opaque_size(opaque))
         case "tool":
             call_id = f.text(part, "callID") or f.text(part, "id")
             call = make.call(call_id, f.text(part, "tool"), state.get("input"), opaque)
-            return msgspec.structs.replace(call, opaque_size=_opaque_size(opaque))
+            return replace(call, opaque_size=_opaque_size(opaque))
         case _:
             return None
 

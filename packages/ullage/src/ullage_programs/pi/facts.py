@@ -14,9 +14,9 @@ from ullage_programs.facts import (
     ProgramFacts,
     SettingsPlaces,
     in_home,
-    is_off,
     no_window,
     number_of,
+    turned_off,
 )
 
 RESERVE = 16_384
@@ -24,9 +24,8 @@ RESERVE = 16_384
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     """The window less the reserve that is set for the model, for all models, or by default."""
-    enabled = known.settings.get("compaction.enabled")
-    if enabled is not None and is_off(enabled):
-        return ClientLimit(None, "settings", f"turned off by {enabled.place}")
+    if off := turned_off(known, "compaction.enabled"):
+        return off
     model = f"{known.provider}/{known.model}"
     for name in (
         f"compaction.modelOverrides.{model}.reserveTokens",

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 import ullage.importers.fields as f
 from ullage.codec.parts import PartMaker
@@ -76,7 +76,7 @@ class _Branch(NamedTuple):
 class PiReader(Reader):
     """Reads one session of pi."""
 
-    format: ClassVar[str] = "pi"
+    format = "pi"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -95,7 +95,7 @@ class PiReader(Reader):
     def read(self, entry: JsonObject) -> None:
         kind = f.text(entry, "type")
         rows = self.rows
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.date(entry)
         self._before.append(rows.tip)
         if kind == "session":
             self._header(entry)
@@ -331,8 +331,8 @@ class PiReader(Reader):
         first = next(iter(message.parts), None)
         if isinstance(first, ToolResultPart):
             content = tuple(_content(maker, entry.get("replacement")))
-            parts = (msgspec.structs.replace(first, content=content),)
-        edited = msgspec.structs.replace(message, parts=parts)
+            parts = (replace(first, content=content),)
+        edited = replace(message, parts=parts)
         edits = {**self._branch.edits, name: edited}
         self._use(_Branch(self._branch.prompt, edits))
 
@@ -340,7 +340,7 @@ class PiReader(Reader):
         rows = self.rows
         if name in rows.view:
             revision = rows.messages[name].revision + 1
-            rows.replace(msgspec.structs.replace(message, revision=revision))
+            rows.replace(replace(message, revision=revision))
 
     def _spend(self, entry: JsonObject, purpose: Purpose) -> None:
         """Calls whose usage an entry holds and that are not in the conversation."""
@@ -417,17 +417,13 @@ def _part(maker: PartMaker, block: JsonObject) -> Part:
             part = maker.reasoning(
                 "" if redacted else f.text(block, "thinking"), rest, redacted=redacted
             )
-            return msgspec.structs.replace(
-                part, opaque_size=len(f.text(block, "thinkingSignature"))
-            )
+            return replace(part, opaque_size=len(f.text(block, "thinkingSignature")))
         case "toolCall":
             rest = _rest(block, "id", "name", "arguments")
             call = maker.call(
                 block.get("id"), block.get("name"), block.get("arguments"), rest
             )
-            return msgspec.structs.replace(
-                call, opaque_size=len(f.text(block, "thoughtSignature"))
-            )
+            return replace(call, opaque_size=len(f.text(block, "thoughtSignature")))
         case _:
             return _piece(maker, block)
 

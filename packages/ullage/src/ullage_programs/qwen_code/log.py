@@ -17,8 +17,6 @@ System prompt and tools are not logged.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import msgspec
 
 import ullage.importers.fields as f
@@ -65,7 +63,7 @@ OWN_AGENTS = "managed-"
 class QwenCodeReader(Reader):
     """Reads one chat of qwen-code."""
 
-    format: ClassVar[str] = "qwen-code"
+    format = "qwen-code"
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)
@@ -76,7 +74,7 @@ class QwenCodeReader(Reader):
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.date(entry)
         rows.session = f.text(entry, "sessionId") or rows.session
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.is_subagent = entry.get("isSidechain") is True
