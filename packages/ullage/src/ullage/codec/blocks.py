@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from ullage.bounds import UNREADABLE
 from ullage.codec.foreign import Fields, fields_of, parse
 from ullage.codec.parts import data_url
 from ullage.codec.rules import Target
@@ -40,6 +41,9 @@ EMPTY_OBJECT: Final = msgspec.Raw(b"{}")
 
 UNREADABLE_ARGUMENTS: Final = "unreadable_arguments"
 """The one key of the object that replaces arguments that are no JSON object; its value is what the model wrote."""
+
+JsonBlock = dict[str, Any] | msgspec.Raw
+"""A block or item to be; one that goes out as it came is bytes already."""
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -245,7 +249,7 @@ class Sending:
 def _fields(data: ProviderData) -> Fields:
     try:
         return _raw_object.decode(data.data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return fields_of(data.data)
 
 

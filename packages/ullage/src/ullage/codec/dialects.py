@@ -38,7 +38,6 @@ XAI_GRPC = Dialect(
     total=("total_tokens",),
     cache_read=("cached_prompt_text_tokens",),
     reasoning=("reasoning_tokens",),
-    cache="inside",
     thinking="outside",
     omits_zero=True,
     n=59,
@@ -54,8 +53,6 @@ COHERE = Dialect(
     cache_read=("cached_tokens",),
     reasoning=("tokens.reasoning_tokens",),
     more_input=("tokens.image_tokens",),
-    cache="inside",
-    thinking="inside",
     n=23,
 )
 
@@ -66,8 +63,6 @@ OLLAMA = Dialect(
     input=("prompt_eval_count",),
     output=("eval_count",),
     cache_read=("prompt_eval_cached_count",),
-    cache="inside",
-    thinking="inside",
     n=8,
 )
 
@@ -81,7 +76,6 @@ PI = Dialect(
     cache_write=("cacheWrite",),
     reasoning=("reasoning", "reasoningTokens"),
     cache="outside",
-    thinking="inside",
     n=444,
 )
 
@@ -94,8 +88,6 @@ CODEX = Dialect(
     cache_read=("cached_input_tokens",),
     cache_write=("cache_write_input_tokens",),
     reasoning=("reasoning_output_tokens",),
-    cache="inside",
-    thinking="inside",
 )
 
 GEMINI_CLI = Dialect(
@@ -107,7 +99,6 @@ GEMINI_CLI = Dialect(
     cache_read=("cached",),
     reasoning=("thoughts",),
     passing_input=("tool",),
-    cache="inside",
     thinking="outside",
 )
 
@@ -121,7 +112,6 @@ QWEN_CODE = Dialect(
     total=("totalTokenCount", "total_token_count"),
     cache_read=("cachedContentTokenCount", "cached_content_token_count"),
     reasoning=("thoughtsTokenCount", "thoughts_token_count"),
-    cache="inside",
     thinking="detect",
 )
 
@@ -134,8 +124,6 @@ COPILOT_CLI = Dialect(
     cache_read=("cacheReadTokens",),
     cache_write=("cacheWriteTokens",),
     reasoning=("reasoningTokens",),
-    cache="inside",
-    thinking="inside",
 )
 
 # Five disjoint buckets: input without cache. The output is the model library's as it came: with reasoning for most
@@ -163,8 +151,6 @@ CLINE = Dialect(
     cache_read=("cacheReadTokens",),
     cache_write=("cacheWriteTokens",),
     more_input=("tokens.cached",),
-    cache="inside",
-    thinking="inside",
     n=83,
 )
 
@@ -177,7 +163,6 @@ CONTINUE = Dialect(
     cache_read=("prompt_tokens_details.cache_read_tokens",),
     cache_write=("prompt_tokens_details.cache_write_tokens",),
     cache="outside",
-    thinking="inside",
     n=3,
 )
 

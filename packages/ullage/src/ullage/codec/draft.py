@@ -353,6 +353,11 @@ class Draft:
             self.damage("a frame is no JSON object", data)
         return fields
 
+    def name(self, model: str, response_id: str) -> None:
+        """Note who answers, and the answer's id; empty where it is not said here."""
+        self.model = model or self.model
+        self.response_id = response_id or self.response_id
+
     def damage(self, what: str, data: bytes = b"") -> list[StreamEvent]:
         """Note that the answer came damaged. Gives no events: what a damaged frame would have given is not known."""
         self.tally.broken = self.tally.broken or damaged(what, data)

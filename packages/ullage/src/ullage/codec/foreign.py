@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import msgspec
 
-from ullage.bounds import json_excess
+from ullage.bounds import UNREADABLE, json_excess
 from ullage.envelope import DENSE_ABOVE_BYTES, DENSE_MARKS, JSON_DEPTH, SLOW_JSON_BYTES
 from ullage.errors import DamagedAnswer
 
@@ -105,7 +105,6 @@ def _jsonable(value: Any, depth: int = 0) -> Any:
 Fields = dict[str, msgspec.Raw]
 """An object whose values are still the bytes they came in."""
 
-_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _plain = msgspec.json.Decoder()
 _fields = msgspec.json.Decoder(Fields)
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -128,7 +127,7 @@ def parse(data: bytes | msgspec.Raw) -> Any:
         return None
     try:
         return _plain.decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
         pass
     try:
         return parse_json(bytes(data))
@@ -152,7 +151,7 @@ def fields_of(data: bytes | msgspec.Raw | None) -> Fields:
         return {}
     try:
         return _fields.decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
         value = parse_object(data)
         return {key: to_raw(item) for key, item in value.items()}
 
@@ -163,7 +162,7 @@ def items_of(data: bytes | msgspec.Raw | None) -> list[msgspec.Raw]:
         return []
     try:
         return _items.decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
         value = parse(data)
         return [to_raw(item) for item in value] if isinstance(value, list) else []
 
@@ -191,6 +190,11 @@ def get_text(fields: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def are_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether it is a list of objects."""
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+
+
 def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
     """A field of a parsed object that is an object; an empty one for anything else."""
     value = fields.get(key)
@@ -207,7 +211,7 @@ def read_frame(data: bytes) -> dict[str, Any] | None:
     """
     try:
         return _decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
         pass
     try:
         value = None if len(data) > SLOW_JSON_BYTES else json.loads(data.decode())

@@ -45,8 +45,6 @@ LANGCHAIN: Final = Dialect(
         "output_token_details.priority_reasoning",
         "output_token_details.flex_reasoning",
     ),
-    cache="inside",
-    thinking="inside",
 )
 
 # "This total includes cached tokens": RequestUsage. The object holds only the counts that are not zero.
@@ -62,8 +60,6 @@ PYDANTIC_AI: Final = Dialect(
         "details.reasoning_tokens",
         "details.thoughts_tokens",
     ),
-    cache="inside",
-    thinking="inside",
 )
 
 # Usage sums what it lists; the last entry is the last call's.
@@ -76,8 +72,6 @@ OPENAI_AGENTS: Final = Dialect(
     cache_read=("input_tokens_details.cached_tokens",),
     cache_write=("input_tokens_details.cache_write_tokens",),
     reasoning=("output_tokens_details.reasoning_tokens",),
-    cache="inside",
-    thinking="inside",
     passes="request_usage_entries",
 )
 
@@ -93,7 +87,6 @@ GOOGLE_ADK: Final = Dialect(
     cache_write=("cache_creation_input_tokens",),
     reasoning=("thoughts_token_count", "thoughtsTokenCount"),
     passing_input=("tool_use_prompt_token_count", "toolUsePromptTokenCount"),
-    cache="inside",
     thinking="detect",
 )
 
@@ -107,7 +100,6 @@ BEDROCK: Final = Dialect(
     cache_read=("cacheReadInputTokens", "cacheReadInputTokenCount"),
     cache_write=("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
     cache="outside",
-    thinking="inside",
     n=223,
 )
 
@@ -121,7 +113,6 @@ AI_SDK: Final = Dialect(
     cache_read=("inputTokenDetails.cacheReadTokens", "cachedInputTokens"),
     cache_write=("inputTokenDetails.cacheWriteTokens",),
     reasoning=("outputTokenDetails.reasoningTokens", "reasoningTokens"),
-    cache="inside",
     thinking="detect",
 )
 

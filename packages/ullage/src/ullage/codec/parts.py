@@ -328,6 +328,16 @@ def blocks(value: object) -> list[Json]:
     ]
 
 
+def unwrapped(answer: object, listed: str, inner: str) -> object:
+    """The ``inner`` object of the first that an answer has ``listed``, of one of these, or what is neither."""
+    found = answer
+    if isinstance(found, Mapping) and isinstance(found.get(listed), list):
+        found = found[listed][0] if found[listed] else {}
+    if isinstance(found, Mapping) and isinstance(found.get(inner), Mapping):
+        found = found[inner]
+    return found
+
+
 def without(block: Mapping[str, Any], *known: str) -> Json:
     """The fields of a block that the caller has not read."""
     return {key: value for key, value in block.items() if key not in known}

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from ullage.bounds import UNREADABLE
 from ullage.codec.repair_parts import Notes, are_same
 from ullage.codec.rules import Legal, Target
 from ullage.messages import (
@@ -317,7 +318,7 @@ def _sound_schema(schema: msgspec.Raw) -> msgspec.Raw:
     """The schema itself where it is a JSON object that describes one; the schema of no arguments where it is not."""
     try:
         fields = _schemas.decode(schema)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return NO_ARGUMENTS
     if not fields:
         return NO_ARGUMENTS

@@ -158,8 +158,9 @@ class Dialect:
     """Prompt tokens reported in a field of their own, to be added to the input."""
     passing_input: Path = ()
     """The same, where they are gone from the window after the call."""
-    cache: CacheIs
-    thinking: ReasoningIs
+    cache: CacheIs = "inside"
+    thinking: ReasoningIs = "inside"
+    """Whether the counts of input and of output have these in them, as they mostly do."""
     omits_zero: bool = False
     """True when a field that is zero is left out of the object (protobuf JSON)."""
     more_cache_write: Path = ()

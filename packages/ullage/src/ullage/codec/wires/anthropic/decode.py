@@ -16,6 +16,7 @@ from ullage.codec.cache_verdicts import read_verdict
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.foreign import (
     Fields,
+    are_objects,
     fields_of,
     get_object,
     get_text,
@@ -144,9 +145,7 @@ class AnthropicDecoder:
         self._begin({**fields, "usage": None})
         self.draft.note_usage(fields.get("usage"), whole.get("usage"))
         content = fields.get("content")
-        if not isinstance(content, list) or not all(
-            isinstance(block, dict) for block in content
-        ):
+        if not are_objects(content):
             self.draft.damage("its content is no list of blocks", body)
             return self.finish(False)
         for index, block in enumerate(items_of(whole.get("content"))):
@@ -160,8 +159,7 @@ class AnthropicDecoder:
         return self.finish(True)
 
     def _begin(self, message: dict[str, Any]) -> list[StreamEvent]:
-        self.draft.model = get_text(message, "model") or self.draft.model
-        self.draft.response_id = get_text(message, "id") or self.draft.response_id
+        self.draft.name(get_text(message, "model"), get_text(message, "id"))
         self._cleared(message)
         self._transformed(message)
         return self._usage(message.get("usage"))

@@ -22,6 +22,7 @@ from ullage.codec.blocks import (
     CacheMarks,
     Encoded,
     Held,
+    JsonBlock,
     MessageWriter,
     Options,
     Sending,
@@ -99,9 +100,6 @@ _UNCOUNTED: Final = frozenset(
 """Parameters that https://platform.claude.com/docs/en/api/messages-count-tokens does not take."""
 _COUNTED_FIELDS: Final = ("model", "system", "tools", "messages")
 _BETAS: Final = "anthropic-beta"
-
-JsonBlock = dict[str, Any] | msgspec.Raw
-"""A content block to be; one that goes out as it came is bytes already."""
 
 
 def encode_head(sending: Sending) -> Encoded:
@@ -354,7 +352,7 @@ def _own(sending: Sending, data: Any) -> dict[str, Any]:
     return drop(fields, "cache_control") if sending.options.cache is not None else fields
 
 
-def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
+def _tool(tool: Tool, blocks: Blocks) -> JsonBlock | None:
     if tool.kind != "function":
         if not is_whole(tool):
             blocks.miss(f"tool {tool.name}")
@@ -513,7 +511,7 @@ def _mark_head(
     marks: CacheMarks,
     system: list[dict[str, Any]],
     written_system: list[msgspec.Raw],
-    tools: list[dict[str, Any] | msgspec.Raw],
+    tools: list[JsonBlock],
     written_tools: list[msgspec.Raw],
 ) -> None:
     marker = _marker(marks)

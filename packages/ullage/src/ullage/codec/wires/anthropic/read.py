@@ -191,37 +191,26 @@ def _media(make: PartMaker, block: Json) -> ResultContent:
     rest = without(block, "type", "source", "title")
     fallback = "image/*" if block.get("type") == "image" else "application/pdf"
     mime = source.get("media_type") or fallback
+    data = url = text = ""
     match source.get("type"):
         case "base64":
-            return make.media(
-                mime, data=as_text(source.get("data")), name=block.get("title"), rest=rest
-            )
+            data = as_text(source.get("data"))
         case "url":
-            return make.media(
-                mime, url=as_text(source.get("url")), name=block.get("title"), rest=rest
-            )
+            url = as_text(source.get("url"))
         case "file":
-            return make.media(
-                mime,
-                url=as_text(source.get("file_id")),
-                name=block.get("title"),
-                rest=rest,
-            )
+            url = as_text(source.get("file_id"))
         case "text":
+            mime = source.get("media_type") or "text/plain"
             text = as_text(source.get("data"))
-            return make.media(
-                source.get("media_type") or "text/plain",
-                text=text,
-                name=block.get("title"),
-                rest=rest,
-            )
         case "content":
+            mime = "text/plain"
             text = "\n".join(
                 as_text(one.get("text")) for one in blocks(source.get("content"))
             )
-            return make.media("text/plain", text=text, name=block.get("title"), rest=rest)
         case _:
             return make.item(block)
+    name = block.get("title")
+    return make.media(mime, data=data, url=url, name=name, text=text, rest=rest)
 
 
 def _is_messages_block(block: Mapping[str, Any]) -> bool:

@@ -20,7 +20,6 @@ ANTHROPIC = Dialect(
     cache_write=("cache_creation_input_tokens",),
     reasoning=("output_tokens_details.thinking_tokens",),
     cache="outside",
-    thinking="inside",
     cache_write_parts="cache_creation",
     passes="iterations",
     begins_with_placeholder=True,

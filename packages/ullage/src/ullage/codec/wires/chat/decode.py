@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from ullage.codec.draft import Draft, Growing
-from ullage.codec.foreign import fields_of, get_object, get_text, written
+from ullage.codec.foreign import are_objects, fields_of, get_object, get_text, written
 from ullage.codec.parts import as_list
 from ullage.codec.stream import Answer, ServerEvent, Stop, StreamEvent, UsageSeen
 
@@ -136,16 +136,11 @@ class ChatDecoder:
             self.draft.damage("a message is no object", body)
             return self.finish(False)
         self._usage(answer, body, choice)
-        self.draft.model, self.draft.response_id = (
-            get_text(answer, "model"),
-            get_text(answer, "id"),
-        )
+        self.draft.name(get_text(answer, "model"), get_text(answer, "id"))
         if choice is not None:
             message = get_object(choice, "message")
             calls = message.get("tool_calls") or []
-            if not isinstance(calls, list) or not all(
-                isinstance(one, dict) for one in calls
-            ):
+            if not are_objects(calls):
                 self.draft.damage("its tool calls are no list of objects", body)
                 return self.finish(False)
             self._delta(

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from ullage.codec.blocks import (
     JSON_HEADERS,
     Blocks,
     Encoded,
+    JsonBlock,
     MessageWriter,
     Options,
     Sending,
@@ -134,7 +133,7 @@ def _system(sending: Sending) -> Iterator[dict[str, Any]]:
         yield {"role": "system", "content": "\n\n".join(joined)}
 
 
-def _tool(tool: Tool) -> dict[str, Any] | msgspec.Raw:
+def _tool(tool: Tool) -> JsonBlock:
     if tool.kind == "function":
         described = {"description": tool.description} if tool.description else {}
         return {
@@ -285,9 +284,7 @@ def _content(sending: Sending, parts: Sequence[Part], blocks: Blocks) -> str | l
     return made
 
 
-def _block(
-    sending: Sending, part: Part, blocks: Blocks
-) -> dict[str, Any] | msgspec.Raw | None:
+def _block(sending: Sending, part: Part, blocks: Blocks) -> JsonBlock | None:
     match part:
         case TextPart():
             return (

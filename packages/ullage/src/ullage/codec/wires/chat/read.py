@@ -19,6 +19,7 @@ from ullage.codec.parts import (
     objects,
     readable,
     tool,
+    unwrapped,
     without,
 )
 from ullage.messages import (
@@ -59,11 +60,7 @@ def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
 
 def read_answer(content: object, make: PartMaker) -> Message:
     """The assistant's message: a completion, one of its choices, a message, or bare text."""
-    found = content
-    if isinstance(found, Mapping) and isinstance(found.get("choices"), list):
-        found = found["choices"][0] if found["choices"] else {}
-    if isinstance(found, Mapping) and isinstance(found.get("message"), Mapping):
-        found = found["message"]
+    found = unwrapped(content, "choices", "message")
     message = dict(found) if isinstance(found, Mapping) else {"content": found}
     return make.namer.message("assistant", tuple(_assistant(make, message)))
 

@@ -31,7 +31,6 @@ OPENAI_CHAT = Dialect(
         "completion_tokens_details.reasoning_tokens",
         "completion_token_details.reasoning_tokens",
     ),
-    cache="inside",
     thinking="detect",
     n=1076,
 )

@@ -112,8 +112,7 @@ class GeminiDecoder:
                 return events
         if "finishReason" in candidate or "promptFeedback" in chunk:
             events += self._end(candidate, chunk)
-        self.draft.model = get_text(chunk, "modelVersion") or self.draft.model
-        self.draft.response_id = get_text(chunk, "responseId") or self.draft.response_id
+        self.draft.name(get_text(chunk, "modelVersion"), get_text(chunk, "responseId"))
         usage = chunk.get("usageMetadata")
         if isinstance(usage, dict) and usage:
             self.draft.note_usage(

@@ -16,6 +16,7 @@ from ullage.codec.parts import (
     as_text,
     objects,
     tool,
+    unwrapped,
     without,
 )
 from ullage.messages import Message, Part, Request, Role, SystemBlock, Tool, clean_text
@@ -54,11 +55,7 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
 
 def read_answer(content: object, make: PartMaker) -> Message:
     """The assistant's message: a response, a candidate, its content, or its parts."""
-    found = content
-    if isinstance(found, Mapping) and isinstance(found.get("candidates"), list):
-        found = found["candidates"][0] if found["candidates"] else {}
-    if isinstance(found, Mapping) and isinstance(found.get("content"), Mapping):
-        found = found["content"]
+    found = unwrapped(content, "candidates", "content")
     parts = found.get("parts") if isinstance(found, Mapping) else found
     return make.namer.message(
         "assistant", tuple(_part(make, one) for one in objects(parts))

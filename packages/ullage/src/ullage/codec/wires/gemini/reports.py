@@ -19,7 +19,6 @@ GEMINI = Dialect(
     cache_read=("cachedContentTokenCount", "cached_content_token_count"),
     reasoning=("thoughtsTokenCount", "thoughts_token_count"),
     passing_input=("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
-    cache="inside",
     thinking="outside",
     omits_zero=True,
     n=368,

@@ -17,6 +17,7 @@ from ullage.codec.cache_verdicts import read_verdict
 from ullage.codec.draft import Draft, Growing
 from ullage.codec.foreign import (
     Fields,
+    are_objects,
     fields_of,
     get_object,
     get_text,
@@ -211,9 +212,7 @@ class ResponsesDecoder:
         output = response.get("output")
         if response.get("object") == COMPACTED:
             return self._compacted(body, response)
-        if not isinstance(output, list) or not all(
-            isinstance(item, dict) for item in output
-        ):
+        if not are_objects(output):
             self.draft.damage("its output is no list of items", body)
             return self.finish(False)
         if not output and response.get("status") in _UNDER_WAY:
@@ -238,8 +237,7 @@ class ResponsesDecoder:
         return self.finish(True)
 
     def _name(self, response: Mapping[str, Any]) -> None:
-        self.draft.model = get_text(response, "model") or self.draft.model
-        self.draft.response_id = get_text(response, "id") or self.draft.response_id
+        self.draft.name(get_text(response, "model"), get_text(response, "id"))
 
     def _begun(self, response: Mapping[str, Any]) -> list[StreamEvent]:
         self._name(response)

@@ -17,6 +17,7 @@ from ullage.codec.blocks import (
     JSON_HEADERS,
     Blocks,
     Encoded,
+    JsonBlock,
     MessageWriter,
     Sending,
     drop,
@@ -71,8 +72,6 @@ _COMPACTED_FIELDS: Final = (
     "service_tier",
 )
 _ENCRYPTED: Final = "reasoning.encrypted_content"
-
-Item = dict[str, Any] | msgspec.Raw
 
 
 def encode_head(sending: Sending) -> Encoded:
@@ -186,7 +185,7 @@ class ResponsesWriter(MessageWriter):
         return True
 
 
-def _tool(tool: Tool, blocks: Blocks) -> dict[str, Any] | msgspec.Raw | None:
+def _tool(tool: Tool, blocks: Blocks) -> JsonBlock | None:
     """A function is not strict unless its schema was made for it; strict is this wire's default and changes schemas."""
     described = {"description": tool.description} if tool.description else {}
     if tool.kind == "custom":
@@ -221,7 +220,7 @@ def _call_kinds(sending: Sending, messages: Sequence[Message]) -> dict[str, str]
 
 def _items_of(
     sending: Sending, message: Message, kinds: Mapping[str, str], blocks: Blocks
-) -> Iterator[Item]:
+) -> Iterator[JsonBlock]:
     """One message as the items of this wire; ``kinds`` are those of ``_call_kinds``."""
     if message.role == "assistant":
         yield from _answer(sending, message, blocks)
@@ -258,7 +257,7 @@ def _items_of(
         }
 
 
-def _whole(sending: Sending, part: Part) -> Item | None:
+def _whole(sending: Sending, part: Part) -> JsonBlock | None:
     return sending.item(part.provider) if isinstance(part, ProviderItem) else None
 
 
@@ -266,10 +265,10 @@ def _answer(
     sending: Sending,
     message: Message,
     blocks: Blocks,
-) -> Iterator[Item]:
+) -> Iterator[JsonBlock]:
     """The items of one answer: texts of one message together, everything else by itself."""
     bare = False
-    entries: list[tuple[bytes, Item | dict[str, Any]]] = []
+    entries: list[tuple[bytes, JsonBlock | dict[str, Any]]] = []
     for part in message.parts:
         if isinstance(part, ReasoningPart):
             fields = sending.reasoning(part)
@@ -329,7 +328,7 @@ def _other(
     blocks: Blocks,
     *,
     bare: bool,
-) -> Item | None:
+) -> JsonBlock | None:
     match part:
         case ToolCallPart():
             fields = sending.fields(part.provider)
@@ -369,7 +368,7 @@ def _output(
     sending: Sending,
     part: ToolResultPart,
     blocks: Blocks,
-) -> str | list[Item]:
+) -> str | list[JsonBlock]:
     """Plain text as a string, anything else as a list of content."""
     if all(isinstance(one, TextPart) and one.provider is None for one in part.content):
         return part.text
@@ -384,7 +383,7 @@ def _content(
     sending: Sending,
     part: Part,
     blocks: Blocks,
-) -> Item | None:
+) -> JsonBlock | None:
     match part:
         case TextPart():
             return {"type": "input_text", "text": part.text} if part.text else None

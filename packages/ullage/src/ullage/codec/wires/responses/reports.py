@@ -18,7 +18,6 @@ OPENAI_RESPONSES = Dialect(
     cache_read=("input_tokens_details.cached_tokens",),
     cache_write=("input_tokens_details.cache_write_tokens",),
     reasoning=("output_tokens_details.reasoning_tokens",),
-    cache="inside",
     thinking="detect",
     n=340,
 )
