@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ullage.bounds import value_excess
 from ullage.codec.wires import WIRES
+from ullage.directories import own_directory
 from ullage.envelope import CONFIG_BYTES, TOML_DEPTH
 from ullage.errors import SettingError
 from ullage.models.endpoints import read_endpoints
@@ -27,19 +28,7 @@ def user_config(environment: Mapping[str, str], *, platform: str = sys.platform)
     """
     if own := environment.get("ULLAGE_CONFIG", "").strip():
         return Path(own).expanduser()
-    shared = environment.get("XDG_CONFIG_HOME", "")
-    if shared and Path(shared).is_absolute():
-        return Path(shared) / "ullage" / FILE
-    home = Path(environment.get("HOME") or Path.home())
-    if platform == "darwin":
-        return home / "Library" / "Application Support" / "ullage" / FILE
-    if platform == "win32":
-        return (
-            Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
-            / "ullage"
-            / FILE
-        )
-    return home / ".config" / "ullage" / FILE
+    return own_directory("CONFIG", environment, platform) / FILE
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:

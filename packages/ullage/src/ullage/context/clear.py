@@ -15,7 +15,7 @@ from ullage.context.costs import reading_after
 from ullage.context.policy import PROTECT_SHARE
 from ullage.context.rules import NOTICE, READABLE_NOTICE
 from ullage.context.situation import Situation
-from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.strategy import Candidate, Declined, Proposal, Strategy, SummaryAnswer
 from ullage.events import Pruned
 from ullage.messages import Message, ToolCallPart, ToolResultPart
 
@@ -53,7 +53,7 @@ class CacheCost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ClearToolResults:
+class ClearToolResults(Strategy):
     """Clears the content of old tool results, all that may go in one change. Tool results only, ever.
 
     Stays: the newest min(``Rules.protect_tokens``, a quarter of the input limit) tokens of them, those in pinned
@@ -65,9 +65,6 @@ class ClearToolResults:
     """
 
     name: str = "clear"
-
-    def calls_at_most(self, situation: Situation) -> int:
-        return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked or situation.is_partial:

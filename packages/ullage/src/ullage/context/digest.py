@@ -13,7 +13,7 @@ from ullage.context.policy import EARLIER_SHARE
 from ullage.context.rendering import line_of
 from ullage.context.shorten import excerpt
 from ullage.context.situation import Situation
-from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.strategy import Candidate, Declined, Proposal, Strategy, SummaryAnswer
 from ullage.context.summary_message import earlier_text
 from ullage.events import DroppedMessage
 from ullage.messages import Message
@@ -82,13 +82,10 @@ class _DigestRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class Digests:
+class Digests(Strategy):
     """Replaces the leaving messages by a digest. Messages without room in it are listed as dropped."""
 
     name: str = "digest"
-
-    def calls_at_most(self, situation: Situation) -> int:
-        return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:

@@ -12,7 +12,7 @@ from ullage.context.plan import SHARES, kept_for, place_behind
 from ullage.context.policy import DROP_MARGIN
 from ullage.context.proof import prove
 from ullage.context.situation import Situation
-from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.strategy import Candidate, Declined, Proposal, Strategy, SummaryAnswer
 from ullage.context.summary_message import summary_message
 from ullage.events import CompactionCommitted, DroppedMessage
 from ullage.messages import Message
@@ -21,16 +21,13 @@ OLDEST: Final = "oldest of what may leave, dropped to make room"
 
 
 @dataclass(frozen=True, slots=True)
-class DropOldest:
+class DropOldest(Strategy):
     """Drops the oldest exchanges until the rest fits, if necessary all that may leave. Needs no model call.
 
     What code copies of them stays if there is room for it.
     """
 
     name: str = "drop"
-
-    def calls_at_most(self, situation: Situation) -> int:
-        return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked:

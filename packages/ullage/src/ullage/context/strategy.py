@@ -115,7 +115,7 @@ class Strategy(Protocol):
         Args:
             situation: The conversation that is to be compacted.
         """
-        ...
+        return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         """The next call it needs, or what it would commit.

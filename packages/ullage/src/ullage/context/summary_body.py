@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.codec.blocks import Options
 from ullage.codec.foreign import as_plain
@@ -113,7 +114,7 @@ def summary_request(request: Request) -> Request:
         config = params.pop(name, None)
         if isinstance(config, dict):
             params["generationConfig"] = _without(config, FOR_ANSWERS_OF_GEMINI)
-    return msgspec.structs.replace(request, params=params, stream=False)
+    return replace(request, params=params, stream=False)
 
 
 def output_beside_thinking(
@@ -172,9 +173,7 @@ def summary_body(
     """
     bare = summary_request(request)
     if held is not None and max_output is not None:
-        bare = msgspec.structs.replace(
-            bare, params={**bare.params, **_limits(bare, held)}
-        )
+        bare = replace(bare, params={**bare.params, **_limits(bare, held)})
     repaired = repair(bare, policy=policy).request
     # What takes a beta would be refused: the function that sends the body sends the caller's headers.
     options = Options(max_output=max_output, cache=None, drops_unbound=False)

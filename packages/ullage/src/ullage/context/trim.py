@@ -16,13 +16,13 @@ from ullage.context.policy import (
 from ullage.context.proof import prove
 from ullage.context.shorten import shortened, with_newest_media, without_media
 from ullage.context.situation import Situation
-from ullage.context.strategy import Candidate, Declined, Proposal, SummaryAnswer
+from ullage.context.strategy import Candidate, Declined, Proposal, Strategy, SummaryAnswer
 from ullage.events import CompactionCommitted
 from ullage.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Trim:
+class Trim(Strategy):
     """Cuts large results to head, tail and a handle, and the newest request if necessary. If the request has too many
     bytes or images, a notice replaces old images and files.
 
@@ -30,9 +30,6 @@ class Trim:
     """
 
     name: str = "trim"
-
-    def calls_at_most(self, situation: Situation) -> int:
-        return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         if situation.is_only_asked or situation.is_partial:
@@ -112,13 +109,10 @@ def _trimmed(situation: Situation, aim: Aim, message: Message) -> Message | None
 
 
 @dataclass(frozen=True, slots=True)
-class CutUnread:
+class CutUnread(Strategy):
     """Cuts the results that no model has read until the request fits: the last resort of whoever kept them whole."""
 
     name: str = "trim"
-
-    def calls_at_most(self, situation: Situation) -> int:
-        return 0
 
     def propose(self, situation: Situation, answers: Sequence[SummaryAnswer]) -> Proposal:
         aim, sizes = aim_of(situation), situation.sizes
