@@ -17,6 +17,9 @@ from ullage.envelope import JSON_DEPTH, JSON_VALUES
 ANSWER_AT_MOST: Final = 32 * 1024 * 1024
 """Bytes of one answer that are kept for metering."""
 
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding foreign JSON may raise."""
+
 TOO_DEEP: Final = "nested too deep"
 TOO_MANY: Final = "too many values"
 

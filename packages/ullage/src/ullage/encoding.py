@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import msgspec.structs
 
+from ullage.bounds import UNREADABLE
 from ullage.errors import InputError
 from ullage.events import VERSION, Event, UnknownEvent
 from ullage.messages import UnknownPart
@@ -66,11 +67,11 @@ def decode_event(row: bytes | str) -> Event:
     ):  # the strict decoder would take a "~" that came from outside for one of our own
         try:
             return typing.cast(Event, _strict(Event).decode(data))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             pass  # a newer row, or no row at all: the lenient decoder tells which
     try:
         return typing.cast(Event, _lenient(Event, msgspec.Raw(data)))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         start = data[:80].decode("utf-8", "replace")
         raise UndecodableRow(
             f"This row can't be read ({problem}): {start!r}"

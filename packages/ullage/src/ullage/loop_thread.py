@@ -28,6 +28,9 @@ log = logging.getLogger("ullage")
 
 T = TypeVar("T")
 
+AsyncWork = Callable[[], Coroutine[Any, Any, T]]
+"""Makes a coroutine in the event loop that runs it."""
+
 CANCEL_S: Final = 5.0
 """How long a thread that is closed, or a caller that is interrupted, waits for the coroutines that it cancelled."""
 
@@ -104,7 +107,7 @@ class LoopThread:
         serving = self._serving
         return serving is not None and serving.thread is threading.current_thread()
 
-    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def run(self, make: AsyncWork[T]) -> T:
         """What the coroutine returns or raises. An interrupt of the caller (Ctrl-C) cancels it and waits for its end.
 
         Raises ``CommandRefused`` in the thread itself, and ``ThreadClosed`` where the thread was closed before the
@@ -120,7 +123,7 @@ class LoopThread:
                 submitted.ended.wait(CANCEL_S)
             raise
 
-    async def run_async(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run_async(self, make: AsyncWork[T]) -> T:
         """The same for a caller in another event loop. A cancel of the caller cancels it."""
         serving = self._serving
         if serving is not None and asyncio.get_running_loop() is serving.loop:
@@ -176,7 +179,7 @@ class LoopThread:
         self._was_forked_in_calls = bool(serving.waiting)
         self._is_ended |= self._was_forked_in_calls or not self._begins_anew
 
-    def _submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> _Submitted[T]:
+    def _submit(self, make: AsyncWork[T]) -> _Submitted[T]:
         with _changing:
             _callers.add(threading.current_thread())
             return _submitted(self._started(), make)
@@ -235,7 +238,7 @@ class _Exit(NamedTuple):
     error: SystemExit | KeyboardInterrupt
 
 
-async def _outcome(make: Callable[[], Coroutine[Any, Any, T]]) -> T | _Exit:
+async def _outcome(make: AsyncWork[T]) -> T | _Exit:
     try:
         return await make()
     except (SystemExit, KeyboardInterrupt) as error:
@@ -249,9 +252,7 @@ class _Submitted(NamedTuple, Generic[T]):
     ended: threading.Event
 
 
-def _submitted(
-    serving: _Serving, make: Callable[[], Coroutine[Any, Any, T]]
-) -> _Submitted[T]:
+def _submitted(serving: _Serving, make: AsyncWork[T]) -> _Submitted[T]:
     future: Future[T] = Future()
     submitted = _Submitted(future, threading.Event())
     serving.waiting.add(future)
@@ -265,7 +266,7 @@ def _submitted(
 
 def _start(
     loop: asyncio.AbstractEventLoop,
-    make: Callable[[], Coroutine[Any, Any, T]],
+    make: AsyncWork[T],
     submitted: _Submitted[T],
 ) -> None:
     """Run the coroutine in a task of this loop, and tell the caller how it ends.

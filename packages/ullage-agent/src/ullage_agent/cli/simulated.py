@@ -19,6 +19,7 @@ from ullage.directories import data_directory
 from ullage.display.text import counted
 from ullage.errors import SettingError
 from ullage.models.providers import canonical, known_providers
+from ullage.store.private_file import private_directory
 from ullage.turns.closing import CUT_BY_CRASH
 from ullage_agent.cli.demo_script import log_of
 
@@ -167,7 +168,7 @@ ullage. Ada, Noor and Emil keep the logs, one file for each week, and top up on 
 
 def prepare_files(place: Path) -> list[str]:
     """The names of the cellar's files, which are written where they are missing. Raises ``OSError``."""
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_directory(place)
     files = {
         "notes.md": NOTES,
         **{f"week-{week}.log": _log(week) for week in range(1, WEEKS + 1)},

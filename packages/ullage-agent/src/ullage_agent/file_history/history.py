@@ -30,6 +30,7 @@ import msgspec
 
 from ullage.errors import StoreUnavailable
 from ullage.store.leases import is_dead
+from ullage.store.private_file import private_directory
 from ullage_agent.file_history.changes import (
     FileChange,
     UndoPlan,
@@ -278,7 +279,7 @@ class FileHistory:
             ) from problem
 
     def _opened(self) -> sqlite3.Connection:
-        self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_directory(self.file.parent)
         os.close(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(
             self.file,

@@ -24,8 +24,8 @@ from ullage_agent.file_history.changes import (
 )
 from ullage_agent.file_history.policy import LARGEST_FILE
 from ullage_agent.file_history.tree import Stamp, stamp_of
+from ullage_agent.tools.paths import DIRECTORY
 
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 EDITED: Final = "it was changed since"
 NOT_YET: Final = "it changed before its content was stored"
 
@@ -74,7 +74,7 @@ def restore(
     """
     todo = sorted(moves, key=path_of)
     left: dict[str, str] = {}
-    top = os.open(root, _DIRECTORY)
+    top = os.open(root, DIRECTORY)
     work = _Restoring(top, content)
     try:
         for work_on, order in (
@@ -194,7 +194,7 @@ def _parent(top: int, path: str) -> Iterator[tuple[int, str]]:
     here = os.dup(top)
     try:
         for step in above:
-            below = os.open(step, _DIRECTORY, dir_fd=here)
+            below = os.open(step, DIRECTORY, dir_fd=here)
             os.close(here)
             here = below
         yield here, name
@@ -203,7 +203,7 @@ def _parent(top: int, path: str) -> Iterator[tuple[int, str]]:
 
 
 def _set_mode(parent: int, name: str, mode: int) -> None:
-    directory = os.open(name, _DIRECTORY, dir_fd=parent)
+    directory = os.open(name, DIRECTORY, dir_fd=parent)
     try:
         os.fchmod(directory, stat.S_IMODE(mode))
     finally:

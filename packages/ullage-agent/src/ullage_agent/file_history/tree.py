@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 
 from ullage_agent.file_history.policy import MOST_FILES
 from ullage_agent.tools.files import IGNORED
+from ullage_agent.tools.paths import DIRECTORY
 
 Stamp = tuple[int, int, int, int, int]
 """``mtime_ns``, ``ctime_ns``, size, inode and mode of a path: the kernel changes one of them with any change."""
 
 stamp_of: Final = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode")
 RACY: Final = (0, 0, 0, 0)
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SeenTree(NamedTuple):
@@ -71,7 +71,7 @@ def look(root: str, own: tuple[str, ...] = ()) -> SeenTree:
     while waiting:
         path, inode = waiting.popleft()
         try:
-            directory = os.open(f"{root}/{path}", _DIRECTORY)
+            directory = os.open(f"{root}/{path}", DIRECTORY)
         except OSError as problem:
             tree.left_out[path] = problem.strerror or "it can't be read"
             continue

@@ -22,7 +22,7 @@ from typing import (
 
 from ullage.errors import CommandRefused
 from ullage.events import SessionEvent
-from ullage.loop_thread import SHARED
+from ullage.loop_thread import SHARED, AsyncWork
 from ullage_agent.runtime.layers import refuse_arguments
 from ullage_agent.runtime.message_input import MessageInput
 from ullage_agent.runtime.outcome import Result
@@ -62,7 +62,7 @@ class SyncSession(Generic[OutputT]):
     def __repr__(self) -> str:
         return f"SyncSession({self.id!r})"
 
-    def _run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def _run(self, make: AsyncWork[T]) -> T:
         if self._process != os.getpid():
             raise CommandRefused(
                 f"The session {self.id} was opened before this process was forked, and is the parent's. Open it here "
@@ -301,7 +301,7 @@ class SyncTextStream(Iterator[str], Generic[OutputT]):
 class SyncRun(Protocol):
     """Runs a coroutine in the event loop of all synchronous calls."""
 
-    def __call__(self, make: Callable[[], Coroutine[Any, Any, T]], /) -> T: ...
+    def __call__(self, make: AsyncWork[T], /) -> T: ...
 
 
 def _each(items: AsyncIterator[T], run: SyncRun) -> Iterator[T]:

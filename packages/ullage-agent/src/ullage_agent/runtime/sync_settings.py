@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from ullage.context.costs import after as fold_after
 from ullage.events import (
@@ -116,7 +116,7 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
         events = [*pending.events, *pending.told]
         fold = fold_after(runtime.fold, events)
         after = Meter._of(fold).reading()
-        reading = msgspec.structs.replace(after, seq=reading.seq)
+        reading = replace(after, seq=reading.seq)
     notes: list[str] = []
     warning = runtime.ledger.causes.expected(fold, runtime.shared.clock())
     if warning is not None:
@@ -126,7 +126,7 @@ async def reading_in_effect(runtime: SessionRuntime) -> Reading:
             problem = clean_text(server.problem).text[:LONGEST_PROBLEM]
             notes.append(NOT_COUNTED.format(server.name, problem))
     if notes:
-        reading = msgspec.structs.replace(reading, notes=(*reading.notes, *notes))
+        reading = replace(reading, notes=(*reading.notes, *notes))
     return reading
 
 

@@ -62,6 +62,10 @@ class _Bench:
         self._opened.append(self._make())
         return self._opened[-1]
 
+    def new(self) -> tuple[Store, str]:
+        """Another store, and the id of a session that there is not yet."""
+        return self.store(), self.new_id()
+
     def new_id(self, end: str = "") -> str:
         """The id of a session that there is not yet."""
         self._ids.append(f"{self.prefix}{next(self._numbers):03}{end}")
@@ -89,7 +93,7 @@ async def _all_rows(store: Store, session: str) -> list[bytes]:
 
 async def _unknown(bench: _Bench) -> None:
     """A session that is not there has version 0, no rows, and can't be written with another version."""
-    store, session = bench.store(), bench.new_id()
+    store, session = bench.new()
     version, values = await store.read_values(session, ["a"])
     _expect(version == 0 and not values, f"read_values gave {version!r}, {values!r}")
     _expect(not await _all_rows(store, session), "read_rows gave rows of it")
@@ -101,7 +105,7 @@ async def _unknown(bench: _Bench) -> None:
 
 async def _written(bench: _Bench) -> None:
     """A write adds rows, sets and removes values, and makes the version one higher."""
-    store, session = bench.store(), bench.new_id()
+    store, session = bench.new()
     _expect(
         await store.write(session, 0, [b"1"], {"a": b"A", "b": b"B"}), "it was refused"
     )
@@ -120,7 +124,7 @@ async def _written(bench: _Bench) -> None:
 
 async def _old_version(bench: _Bench) -> None:
     """A write or delete with another version than the present one is refused and changes nothing."""
-    store, session = bench.store(), bench.new_id()
+    store, session = bench.new()
     for version in range(3):
         await store.write(session, version, [b"kept"], {"a": b"kept"})
     for version in (0, 1, 2, 4):
@@ -140,7 +144,7 @@ async def _old_version(bench: _Bench) -> None:
 
 async def _other_store(bench: _Bench) -> None:
     """What a write has accepted, other stores read at once, also where the first one dies before it is closed."""
-    first, session = bench.store(), bench.new_id()
+    first, session = bench.new()
     for version in range(5):
         data = b"%d" % version
         await first.write(session, version, [data], {"a": data})
@@ -192,7 +196,7 @@ async def _no_lost_update(bench: _Bench) -> None:
 
 async def _in_order(bench: _Bench) -> None:
     """Rows are read in the order of writing, from any place on and as many as wanted."""
-    store, session = bench.store(), bench.new_id()
+    store, session = bench.new()
     rows = [b"%d" % each for each in range(230)]
     for version in range(23):
         await store.write(session, version, rows[10 * version : 10 * version + 10], {})
@@ -207,7 +211,7 @@ async def _in_order(bench: _Bench) -> None:
 
 async def _exact_bytes(bench: _Bench) -> None:
     """Rows and values come back byte for byte: empty, large, and with bytes that are no text."""
-    store, session = bench.store(), bench.new_id()
+    store, session = bench.new()
     large = secrets.token_bytes(LARGE_BYTES)
     for version, data in enumerate((b"", EVERY_BYTE, b"\r\n \n", large)):
         await store.write(session, version, [data], {"a": data})
@@ -274,7 +278,7 @@ async def _pages(bench: _Bench) -> None:
 
 async def _deleted(bench: _Bench) -> None:
     """A deleted session leaves nothing, and one of the same id begins anew."""
-    store, session = bench.store(), bench.new_id()
+    store, session = bench.new()
     await store.write(session, 0, [b"old"] * 5, {"a": b"old"})
     _expect(await store.delete(session, 1), "the delete was refused")
     version, values = await store.read_values(session, ["a"])

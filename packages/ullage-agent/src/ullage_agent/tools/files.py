@@ -19,7 +19,7 @@ import msgspec
 from ullage.display.text import counted
 from ullage.envelope import LISTED_ENTRIES, LISTED_LEVELS, READ_BYTES
 from ullage_agent.tools.outputs import HEAD_BYTES, as_picture, looks_binary
-from ullage_agent.tools.paths import ConfinedPath, NarrowRoot, walk_to
+from ullage_agent.tools.paths import DIRECTORY, ConfinedPath, NarrowRoot, walk_to
 from ullage_agent.tools.processes import UNLIMITED, ProcessSpec, run_command
 from ullage_agent.tools.tool import Output, ToolError
 
@@ -337,9 +337,8 @@ def _entry(directory: int, name: str, prefix: str, depth: int, most: int) -> lis
         return [f"{shown}/"]
     if name in IGNORED:
         return [f"{shown}/ (not entered)"]
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        below = os.open(name, flags, dir_fd=directory)
+        below = os.open(name, DIRECTORY, dir_fd=directory)
     except OSError as error:
         return [f"{shown}/", f"{shown}/: {error.strerror}"]
     try:

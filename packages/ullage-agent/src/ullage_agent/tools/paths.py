@@ -18,7 +18,8 @@ from typing import Final, NamedTuple
 from ullage_agent.tools.repositories import is_git_name, makes_repository
 from ullage_agent.tools.tool import ToolError
 
-_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags that open a directory, and no link to one."""
 
 
 class OutsideRoot(ToolError):
@@ -133,22 +134,22 @@ def _walked(
         if make_parents:
             with suppress(FileExistsError):
                 os.mkdir(step, dir_fd=here)
-        opened.append(os.open(step, _DIRECTORY, dir_fd=here))
+        opened.append(os.open(step, DIRECTORY, dir_fd=here))
     name = steps[-1] if steps else "."
     return ConfinedPath(opened[-1], name, "/".join(steps) or ".")
 
 
 def _root_directory(root: Path | NarrowRoot, named: Path) -> int:
     if not isinstance(root, NarrowRoot):
-        return os.open(named, _DIRECTORY & ~os.O_NOFOLLOW)
+        return os.open(named, DIRECTORY & ~os.O_NOFOLLOW)
     outer = os.path.realpath(root.outer)
     if not named.is_relative_to(outer):
         raise ToolError(moved(named))
-    descriptor = os.open(outer, _DIRECTORY)
+    descriptor = os.open(outer, DIRECTORY)
     for step in named.relative_to(outer).parts:
         above = descriptor
         try:
-            descriptor = os.open(step, _DIRECTORY, dir_fd=above)
+            descriptor = os.open(step, DIRECTORY, dir_fd=above)
         except OSError as error:
             raise ToolError(moved(named)) from error
         finally:

@@ -19,7 +19,7 @@ from typing import Final
 
 from ullage.directories import cache_directory
 from ullage.errors import SettingError
-from ullage.store.private_file import replace_file
+from ullage.store.private_file import private_directory, replace_file
 from ullage_cluster.restate.client import PUBLIC_KEY, UNIX, answers
 
 PACKAGE: Final = "@restatedev/restate-server"
@@ -122,7 +122,7 @@ class LocalRestate:
     """
 
     def __init__(self, folder: Path, program: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_directory(folder)
         self._folder = folder
         self._program = program
         self._log = folder / "restate.log"

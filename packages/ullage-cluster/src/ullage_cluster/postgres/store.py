@@ -485,11 +485,8 @@ class PostgresStore:
             lambda connection: records.revise(connection, keys, change)
         )
 
-    def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
-        return self._watching(session, has_pieces=False)
-
-    def _watching(
-        self, session: str, *, has_pieces: bool
+    def watch(
+        self, session: str, *, has_pieces: bool = False
     ) -> AbstractAsyncContextManager[Subscription]:
         return self._watchers.watching(
             session, lambda: self._base.watch(session), has_pieces=has_pieces
@@ -499,7 +496,7 @@ class PostgresStore:
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
         follower = Follower(session, after, offset, at)
-        news = self._watching(session, has_pieces=True)
+        news = self.watch(session, has_pieces=True)
         return follower.follow(news, lambda: self._look(session, follower))
 
     async def _look(self, session: str, follower: Follower) -> FoundEvents:

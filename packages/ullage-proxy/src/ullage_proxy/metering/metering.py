@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from ullage.advice.cause import Cause
 from ullage.codec.held import continued_as
@@ -254,7 +254,7 @@ class CallMeter:
         return _CallUnderWay(
             placed=placed,
             lane=lane,
-            request=msgspec.structs.replace(request, messages=()),
+            request=replace(request, messages=()),
             estimate=estimate,
             learns=seen.upstream not in self._local,
         )
@@ -403,24 +403,24 @@ def events_of(
     if isinstance(end, CallEnded):
         name = continued_as(request, answer.response_id)
         outcome = "cancelled" if tapped.outcome == "cancelled" else end.outcome
-        events[0] = msgspec.structs.replace(end, outcome=outcome, continued_as=name)
+        events[0] = replace(end, outcome=outcome, continued_as=name)
     return events
 
 
 def without_content(event: Event, request: Request, remover: ContentRemover) -> Event:
     """An event of a call's end without what anybody has written."""
     if isinstance(event, CallEnded):
-        return msgspec.structs.replace(event, error="")
+        return replace(event, error="")
     if isinstance(event, MessageAdded):
         message = remover.answer(event.message, request)
-        return msgspec.structs.replace(event, message=message)
+        return replace(event, message=message)
     return event
 
 
 def _beside(end: CallEnded, opened: _CallUnderWay) -> CallEnded:
     """The end of a call that is no step of its lane."""
     request = opened.request
-    return msgspec.structs.replace(
+    return replace(
         end,
         purpose=opened.placed.purpose,
         model=end.model or request.model,

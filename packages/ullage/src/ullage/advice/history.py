@@ -7,9 +7,10 @@ reading; at an earlier call they sum to about what that call held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.advice.call_rows import call_row
 from ullage.advice.cause import Cause
@@ -50,14 +51,14 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """The same without labels, paths and quotes, which have what was said in the session."""
         items: list[ItemLife] = []
         for item in self.items:
-            items.append(msgspec.structs.replace(item, label="", path=""))
+            items.append(replace(item, label="", path=""))
         calls: list[CallRow] = []
         for row in self.calls:
             cause = row.cause
             if cause is not None:
-                cause = msgspec.structs.replace(cause, quote="")
-            calls.append(msgspec.structs.replace(row, cause=cause))
-        return msgspec.structs.replace(self, items=tuple(items), calls=tuple(calls))
+                cause = replace(cause, quote="")
+            calls.append(replace(row, cause=cause))
+        return replace(self, items=tuple(items), calls=tuple(calls))
 
 
 def history_of(
@@ -85,19 +86,10 @@ def history_of(
             causes.follow(event, fold)
             continue
         row = call_row(event, meter, follower, before_used)
-        rows.append(msgspec.structs.replace(row, cause=causes.follow(event, fold)))
+        rows.append(replace(row, cause=causes.follow(event, fold)))
         if row.purpose == "main" and row.outcome != "failed":
             before_used = row.used
-    reading = meter.reading()
-    return WindowHistory(
-        session=fold.session,
-        program=fold.program,
-        model=fold.model,
-        next_call=follower.next_call,
-        used=reading.used.tokens,
-        calls=tuple(rows),
-        items=(*follower.gone, *items_now(follower, reading)),
-    )
+    return _history(meter, follower, rows)
 
 
 def history_now(meter: Meter) -> WindowHistory:
@@ -114,7 +106,13 @@ def history_now(meter: Meter) -> WindowHistory:
             CallRow(number=step.number, call=step.call, used=used, marks=step.marks)
         )
     follower.follow_all({row.call: row.number for row in calls})
-    reading = meter.reading()
+    return _history(meter, follower, calls)
+
+
+def _history(
+    meter: Meter, follower: ItemFollower, calls: Sequence[CallRow]
+) -> WindowHistory:
+    fold, reading = meter._fold, meter.reading()
     return WindowHistory(
         session=fold.session,
         program=fold.program,
@@ -122,5 +120,5 @@ def history_now(meter: Meter) -> WindowHistory:
         next_call=follower.next_call,
         used=reading.used.tokens,
         calls=tuple(calls),
-        items=tuple(items_now(follower, reading)),
+        items=(*follower.gone, *items_now(follower, reading)),
     )

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestion import AdviceOutcome
@@ -59,7 +60,7 @@ def context(options: argparse.Namespace) -> int:
             from ullage.cli.pictures import write_pictures  # no other reading pays for it
 
             reading = for_people(picture.reading, session.imported, found.notes)
-            write_pictures(msgspec.structs.replace(picture, reading=reading), options)
+            write_pictures(replace(picture, reading=reading), options)
         else:
             _show_advice(picture, session, options, screen)
         return 0
@@ -91,8 +92,8 @@ def _advised(
         outcomes += outcomes_of(
             events, new(), picture.history, no_content=options.no_content
         )
-    advice = msgspec.structs.replace(picture.advice, outcomes=tuple(outcomes))
-    return msgspec.structs.replace(picture, advice=advice)
+    advice = replace(picture.advice, outcomes=tuple(outcomes))
+    return replace(picture, advice=advice)
 
 
 def _show_advice(
@@ -154,7 +155,7 @@ def for_people(
         notes.append(
             f"The log leaves out {missing}, so the intervals are wide. Read the program's own log instead of an export."
         )
-    return msgspec.structs.replace(reading, notes=(*notes, *more))
+    return replace(reading, notes=(*notes, *more))
 
 
 def _show(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
@@ -251,7 +252,7 @@ class Shown(_JsonLines):
 def _slim(event: Event) -> Event:
     """The event without texts of the conversation."""
     if isinstance(event, CompactionCommitted):
-        return msgspec.structs.replace(event, summary=None, replaced=(), added=())
+        return replace(event, summary=None, replaced=(), added=())
     if isinstance(event, Pruned):
-        return msgspec.structs.replace(event, notice="")
+        return replace(event, notice="")
     return event

@@ -38,7 +38,7 @@ from ullage.models.catalogue import (
 from ullage.models.genai_prices import PACKAGE, catalogue_of
 from ullage.models.providers import read_name
 from ullage.models.similar_models import similar_models
-from ullage.store.private_file import replace_file
+from ullage.store.private_file import private_directory, replace_file
 from ullage.tokens.content import is_exact
 from ullage.tokens.families import family_for
 from ullage.tokens.text import counter_for
@@ -91,7 +91,7 @@ def write_refreshed(new: Catalogue, directory: Path) -> Path:
         )
     path = directory / REFRESHED
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_directory(directory)
         replace_file(path, encode(new))
     except OSError as problem:
         raise UllageError(

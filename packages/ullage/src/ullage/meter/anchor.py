@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.messages import Role
 from ullage.meter.clearing import NOTHING_CLEARED, ClearedTokens
@@ -142,7 +143,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     def with_other(self, beyond: float, unproven: float = 0.0) -> Forecast:
         """With an interval that also holds another number, so many tokens beyond these."""
         low, high = round(self.low + beyond), round(self.high + beyond)
-        return msgspec.structs.replace(
+        return replace(
             self,
             low=max(0, min(self.low, low)),
             high=max(self.high, high),
@@ -153,12 +154,10 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         """What is read of this request where the provider cuts off what is more."""
         beyond = self.tokens - most
         if beyond <= 0:
-            return msgspec.structs.replace(self, high=min(self.high, most))
+            return replace(self, high=min(self.high, most))
         low = min(self.low, most)
         removed = self.removed + beyond
-        return msgspec.structs.replace(
-            self, tokens=most, low=low, high=most, removed=removed
-        )
+        return replace(self, tokens=most, low=low, high=most, removed=removed)
 
     def after_clearing(
         self, cleared: ClearedTokens, more: float = 0.0, further: float = 0.0
@@ -178,7 +177,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         last_input = self.last_input
         if last_input is not None:
             last_input -= cleared.total
-        return msgspec.structs.replace(
+        return replace(
             self,
             tokens=tokens,
             low=max(0, min(tokens, round(self.low - total - left - doubt - further))),

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from ullage.bounds import UNREADABLE
 from ullage.envelope import MOST_TOKENS
 from ullage.events import Amount
 from ullage.messages import Message, ProviderItem
@@ -41,7 +42,7 @@ def measured_cost(message: Message) -> MessageCost | None:
         return None
     try:
         cost = _of_cost.decode(message.measured)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
     parts = [part.tokens for part in cost.parts]
     for tokens in (cost.tokens, cost.reasoning, cost.added.text, *parts):

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader, ReadBody
@@ -268,7 +268,7 @@ class Meter:
         """
         name = call or f"call-{self._calls + 1}"
         if purpose == "main":
-            self._sent = msgspec.structs.replace(request, messages=())
+            self._sent = replace(request, messages=())
             self._unmeasured = (
                 name if self._following.lacks_front and request.chained else ""
             )
@@ -288,7 +288,7 @@ class Meter:
                 mark=mark,
             )
         )
-        return msgspec.structs.replace(reading, call=name)
+        return replace(reading, call=name)
 
     def counted(self, request: Request | Mapping[str, Any], tokens: int) -> Reading:
         """The reading of a request that the provider's count endpoint has counted; ``before`` then starts from it.
@@ -354,7 +354,7 @@ class Meter:
             usage = read_reported(native, usage)
         if usage is not None and context_management is not None:
             cleared = read_applied_edits(context_management)
-            usage = msgspec.structs.replace(usage, cleared=cleared)
+            usage = replace(usage, cleared=cleared)
         message: Message | None = None
         if output is not None and purpose == "main" and outcome != "failed":
             message = output if isinstance(output, Message) else self.read_answer(output)
@@ -370,7 +370,7 @@ class Meter:
         if message is not None and message.parts:
             taken = self._fold.view.entries
             name = free_id(message.id or f"{call}.answer", taken)
-            message = msgspec.structs.replace(message, call=call, id=name)
+            message = replace(message, call=call, id=name)
             self.emit(MessageAdded(message=message))
         return self.reading()
 
@@ -441,7 +441,7 @@ class Meter:
             reading = self._read()
             self._read_at = fold.revision
         elif reading.seq != fold.seq:
-            reading = msgspec.structs.replace(reading, seq=fold.seq)
+            reading = replace(reading, seq=fold.seq)
         self._reading = reading
         return reading
 
@@ -492,7 +492,7 @@ class Meter:
         )
         if self._sent is not None and self._sent.chained and reading.should_compact():
             notes.append(room_note(fold.wire))
-            reading = msgspec.structs.replace(reading, notes=tuple(notes))
+            reading = replace(reading, notes=tuple(notes))
         return reading
 
     def should_compact(self) -> bool:
@@ -688,7 +688,7 @@ class Meter:
             event: Gets the session's id and the next number.
         """
         seq = self._fold.seq + 1
-        event = msgspec.structs.replace(
+        event = replace(
             event, session=self._session, seq=seq, id=f"{self._session or 'event'}-{seq}"
         )
         if isinstance(event, CallEnded):

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.meter.policy import (
     AGREED_WINDOWS,
@@ -187,18 +188,18 @@ def judge(report: Report, expected: Expectation, history: ReportHistory) -> Repo
     known = ReportHistory(last=reported, sums=history.sums)
     difference = None if expected.is_held else difference_of_sums(reported, history)
     if difference is not None and is_possible(difference, expected):
-        return ReportVerdict(difference, msgspec.structs.replace(known, rule="sum"))
+        return ReportVerdict(difference, replace(known, rule="sum"))
     is_inside = expected.low <= reported <= expected.high
     if not is_inside and expected.choices > 1:
         share = reported / expected.choices
         if expected.low <= share <= expected.high or not _is_off(share, expected):
-            divided = msgspec.structs.replace(known, rule="per_choice")
+            divided = replace(known, rule="per_choice")
             return ReportVerdict(round(share), divided)
     if not is_inside and _is_sum(reported, expected, history):
-        known = msgspec.structs.replace(known, sums=history.sums + 1)
+        known = replace(known, sums=history.sums + 1)
         if known.sums < SUMS_FROM or last is None:
             return _refused(report, expected, known)
-        return ReportVerdict(reported - last, msgspec.structs.replace(known, rule="sum"))
+        return ReportVerdict(reported - last, replace(known, rule="sum"))
     known = ReportHistory(last=reported)
     is_believed = is_inside or is_possible(reported, expected)
     if not is_inside and not report.says_cache and _is_only_fresh(reported, expected):
@@ -209,7 +210,7 @@ def judge(report: Report, expected: Expectation, history: ReportHistory) -> Repo
         is_doubted = is_doubted and _is_off(reported, by_ledger)
         if is_doubted or (not is_inside and _is_surprising(reported, expected)):
             seen = RefusedReport(reported, expected.tokens, report.cleared)
-            known = msgspec.structs.replace(known, surprise=seen, is_doubtful=True)
+            known = replace(known, surprise=seen, is_doubtful=True)
         return ReportVerdict(reported, known)
     if _agrees(reported, expected, history.doubted):
         return ReportVerdict(reported, known)
@@ -223,9 +224,7 @@ def _refused(
     if not expected.may_clear:
         is_held = is_held and report.input >= LEAST_CONTENT * expected.content
     refused = RefusedReport(report.input, expected.tokens, report.cleared, is_held)
-    known = msgspec.structs.replace(
-        known, refused=refused, doubted=refused, is_doubtful=True
-    )
+    known = replace(known, refused=refused, doubted=refused, is_doubtful=True)
     return ReportVerdict(None, known)
 
 

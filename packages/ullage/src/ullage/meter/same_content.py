@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.messages import Message, ProviderData
 
@@ -51,14 +52,14 @@ def _unmarked(data: ProviderData) -> ProviderData | None:
 
     Who they came from is no content: a caller sends an answer back unchanged after it has gone over to another model.
     """
-    data = msgspec.structs.replace(data, provider="", model="")
+    data = replace(data, provider="", model="")
     written = bytes(data.data)
     if not any(hint in written for hint in _HINTS):
         return data
     fields = _without_marks(msgspec.json.decode(written))
     if not fields:
         return None
-    return msgspec.structs.replace(data, data=msgspec.Raw(msgspec.json.encode(fields)))
+    return replace(data, data=msgspec.Raw(msgspec.json.encode(fields)))
 
 
 def _without_marks(value: object) -> object:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.codec.foreign import to_raw
 from ullage.events import SentBody, SentItem
@@ -87,11 +88,11 @@ def sent_items(
                 known[id(part)] = part, item
             item = known[id(part)][1]
             if item.name != name:
-                item = msgspec.structs.replace(item, name=name)
+                item = replace(item, name=name)
             found.append(item)
     mark = request.params.get("cache_control")
     if mark:  # the provider marks the last block by itself
-        found[-1] = msgspec.structs.replace(found[-1], mark=_life(mark))
+        found[-1] = replace(found[-1], mark=_life(mark))
     return found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.codec.dialects import hour_writes as hour_writes_of
 from ullage.codec.dialects import passes_of
@@ -72,8 +73,8 @@ class Money(msgspec.Struct, frozen=True, kw_only=True):
             cost: What the call cost; ``None``: it has no known price.
         """
         if cost is None:
-            return msgspec.structs.replace(self, unpriced=self.unpriced + 1)
-        return msgspec.structs.replace(
+            return replace(self, unpriced=self.unpriced + 1)
+        return replace(
             self,
             usd=self.usd + cost.usd,
             priced=self.priced + 1,
@@ -111,7 +112,7 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
         sums[purpose] = sums.get(purpose, UsageSum()).plus(usage, estimated or 0)
         cost: Cost | None = None
         if usage is not None and prices is not None:
-            priced = msgspec.structs.replace(usage, input=usage.input or estimated)
+            priced = replace(usage, input=usage.input or estimated)
             cost = cost_of(priced, prices, hour_writes=hour_writes_of(usage))
         if cost is not None and estimated is not None:
             cost = cost._replace(exact=False)

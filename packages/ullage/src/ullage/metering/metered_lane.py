@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.advice.cause import Cause
 from ullage.advice.causes import CauseFollower
@@ -128,7 +129,7 @@ class MeteredLane:
         kept: list[Event] = []
         for event in self.pending:
             seq = self._stored + len(kept) + 1
-            numbered = msgspec.structs.replace(event, seq=seq)
+            numbered = replace(event, seq=seq)
             try:
                 to_row(numbered)
             except WrongType:
@@ -167,7 +168,7 @@ class MeteredLane:
 
     def emit(self, event: Event) -> None:
         """Apply an event and keep it for the store."""
-        event = msgspec.structs.replace(
+        event = replace(
             event,
             session=self.name,
             seq=self._seq + 1,
@@ -182,7 +183,7 @@ class MeteredLane:
     def _keep(self, event: Event) -> None:
         """An event that was applied: counted, and kept for the store."""
         self._note(event)
-        timed = msgspec.structs.replace(event, id="", at=self._at)
+        timed = replace(event, id="", at=self._at)
         self._follow(timed)
         self.pending.append(timed)
 
@@ -221,7 +222,7 @@ class MeteredLane:
         is_unknown = len(whole.messages) == len(request.messages)
         if is_unknown:
             return request
-        return msgspec.structs.replace(
+        return replace(
             whole,
             chained="",
         )

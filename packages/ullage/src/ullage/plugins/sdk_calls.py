@@ -19,6 +19,7 @@ from threading import RLock, get_ident
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.codec.bodies import BodyReader
 from ullage.codec.held import continued_as
@@ -217,7 +218,7 @@ class SdkCalls:
                 self._warnings.say_once(PARALLEL_CALL)
                 purpose = "other"
         request = self._read(sent, route, body, conversation, purpose)
-        bare = msgspec.structs.replace(request, messages=())
+        bare = replace(request, messages=())
         call = SdkCall(name, conversation, bare, body, purpose, length)
         call.digest = digest
         if purpose != "main":
@@ -275,7 +276,7 @@ class SdkCalls:
             body, wire=route.wire, provider=provider, model=route.model or held.model
         )
         if sent.path.endswith(":streamGenerateContent"):
-            request = msgspec.structs.replace(request, stream=True)
+            request = replace(request, stream=True)
         return request
 
     # -- a Compactor --
@@ -398,7 +399,7 @@ class SdkCalls:
         if found is not None and overflowed(found):
             outcome, message = "failed", None
         if message is not None and outcome != "finished":
-            message = msgspec.structs.replace(message, interrupted=outcome)
+            message = replace(message, interrupted=outcome)
         usage = None if found is None else found.usage
         is_reported = usage is not None and usage.input is not None
         if not is_reported and outcome == "finished" and call.request.stream:

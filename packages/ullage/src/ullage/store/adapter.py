@@ -15,7 +15,7 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, Literal, ParamSpec, TypeVar
@@ -540,9 +540,6 @@ class StoreAdapter:
 
         return await self._write(SHARED, work, to="any")
 
-    def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
-        return self._watching(session, has_pieces=False)
-
     def follow(
         self, session: str, *, after: int = 0, offset: int = -1, at: float = 0.0
     ) -> AsyncIterator[Event | DraftPiece]:
@@ -562,7 +559,7 @@ class StoreAdapter:
                 sum(map(len, rows)),
             )
 
-        return follower.follow(self._watching(session, has_pieces=True), look)
+        return follower.follow(self.watch(session, has_pieces=True), look)
 
     async def close(self) -> None:
         self._is_closed = True
@@ -791,8 +788,8 @@ class StoreAdapter:
                 pass
 
     @asynccontextmanager
-    async def _watching(
-        self, session: str, *, has_pieces: bool
+    async def watch(
+        self, session: str, *, has_pieces: bool = False
     ) -> AsyncIterator[Subscription]:
         version = 0
 

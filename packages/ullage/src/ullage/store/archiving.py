@@ -18,6 +18,7 @@ from urllib.parse import quote
 from ullage.errors import CommandRefused, SessionBusy, SessionNotFound
 from ullage.store.export import PACKED, check_file, export_file
 from ullage.store.failures import unusable
+from ullage.store.private_file import private_directory
 from ullage.store.store import (
     SessionCursor,
     SessionRow,
@@ -111,7 +112,7 @@ async def _may_go_before(store: SessionStore, row: SessionRow, before: float) ->
 
 async def _archive(store: SessionStore, session: str, file: Path) -> int:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_directory(file.parent)
         await export_file(store, session, file)
         await asyncio.to_thread(check_file, file)
         await asyncio.to_thread(_directory_on_the_disk, file.parent)

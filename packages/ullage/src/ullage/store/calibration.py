@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from ullage.bounds import UNREADABLE
 from ullage.store.records import FileRecords, Records
 from ullage.tokens.calibration import Calibration, Learnt
 
@@ -49,7 +50,7 @@ class CalibrationStore:
 def _model_of(body: bytes | None) -> Learnt | None:
     try:
         return _of_model.decode(body or b"")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from ullage.bounds import UNREADABLE
 from ullage.store.records import FileRecords, Records
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ _of_record: Final = msgspec.json.Decoder(KnownCounts)
 def _read(body: bytes | None) -> KnownCounts:
     try:
         return _of_record.decode(body or b"")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return KnownCounts()
 
 

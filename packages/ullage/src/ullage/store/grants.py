@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.bounds import UNREADABLE
 from ullage.directories import data_directory
 from ullage.errors import CommandRefused, UllageError
 from ullage.store.records import FileRecords, Records
@@ -53,7 +54,7 @@ class ProjectGrants:
         for name, body in self._records.recent(KIND).bodies.items():
             try:
                 read = _decoder.decode(body)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            except UNREADABLE:
                 continue
             if read.version == 1 and read.grant.id == name:
                 found.append(ProjectGrant(read.root, read.grant))

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from ullage.bounds import UNREADABLE
 from ullage.events import FirstCall
 from ullage.meter.overhead import kept
 from ullage.store.records import FileRecords, Records
@@ -84,7 +85,7 @@ class OverheadStore:
     def _call(self, name: str, body: bytes) -> FirstCall | None:
         try:
             call = _of_record.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return None
         return call if call.id == name and self._is_possible(call) else None
 

@@ -35,6 +35,11 @@ MOST_BYTES: Final = 32 * MIB
 """A file is not read beyond this: the largest of them, the calibration of many models, has some hundred kilobytes."""
 
 
+def private_directory(directory: Path) -> None:
+    """Make the directory, and those above it, where they are missing; no other user may read it. Raises ``OSError``."""
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
 def read_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
     """The content of a regular file of at most ``most`` bytes. Never waits for a writer. Raises ``OSError``."""
     flags = getattr(os, "O_NONBLOCK", 0)
@@ -58,7 +63,7 @@ def read_json(path: Path, decoder: msgspec.json.Decoder[T]) -> T | None:
 def write_bytes(path: Path, data: bytes, what: str) -> None:
     """Put this in the place of the file. Raises ``UnwritableStore``, which says that ``what`` can't be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_directory(path.parent)
         replace_file(path, data)
     except OSError as problem:
         raise UnwritableStore(
@@ -84,7 +89,7 @@ def locked(path: Path) -> Iterator[None]:
 
     It locks the file's directory, which it makes, and leaves nothing there. Windows has no such lock: it takes none.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_directory(path.parent)
     if fcntl is None:
         yield
         return

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.encoding import UndecodableRow, decode_event, encode
 from ullage.envelope import STORED_ROW_BYTES
@@ -51,9 +52,9 @@ def number(
         envelope = _envelope(session, seq, name, at)
         if isinstance(event, UnknownEvent):
             raw = msgspec.Raw(msgspec.json.encode({**_bare(event.raw), **envelope}))
-            filled.append(msgspec.structs.replace(event, raw=raw, **envelope))
+            filled.append(replace(event, raw=raw, **envelope))
         else:
-            filled.append(msgspec.structs.replace(event, **envelope))
+            filled.append(replace(event, **envelope))
     return tuple(filled)
 
 
@@ -75,7 +76,7 @@ def json_of(event: Event) -> bytes:
             "Give TextPart, ImagePart and the other parts."
         )
     try:
-        data = encode(msgspec.structs.replace(event, session="", seq=0, id="", at=0))
+        data = encode(replace(event, session="", seq=0, id="", at=0))
         again = decode_event(data)
     except (
         UndecodableRow,

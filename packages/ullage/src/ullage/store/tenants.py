@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -172,12 +172,9 @@ class TenantStore(_AnyStore):  # type: ignore[misc]
         """None: sessions are found for all tenants at once."""
         return []
 
-    def watch(self, session: str) -> AbstractAsyncContextManager[Watch]:
-        """See ``SessionStore.watch``."""
-        return self._watching(session)
-
     @asynccontextmanager
-    async def _watching(self, session: str) -> AsyncIterator[Watch]:
+    async def watch(self, session: str) -> AsyncIterator[Watch]:
+        """See ``SessionStore.watch``."""
         await self.own(session)
         async with self._store.watch(session) as watch:
             yield watch

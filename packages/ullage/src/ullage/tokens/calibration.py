@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from ullage.bounds import UNREADABLE
 from ullage.errors import UnreadableInput
 from ullage.tokens import regression
 from ullage.tokens.policy import (
@@ -474,6 +475,6 @@ def calibration_from_json(data: bytes | msgspec.Raw) -> Calibration:
     """The calibration that ``Calibration.as_json`` wrote, an earlier version's too. Raises ``UnreadableInput``."""
     try:
         return _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         note = f"The learnt calibration is damaged ({problem}): it is learnt again from reported inputs."
         raise UnreadableInput(note) from problem

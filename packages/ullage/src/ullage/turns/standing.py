@@ -101,7 +101,7 @@ class ShownStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return ": ".join(filter(None, (self.words, *why)))
 
 
-class Standing(ShownStanding, frozen=True, kw_only=True, omit_defaults=True):
+class Standing(ShownStanding, frozen=True, kw_only=True):
     """How a session stands, with what its next event and its line in a list need.
 
     ``turn`` is the open turn, and ``paused`` why it is paused: such a turn can be resumed. ``used`` and ``window`` are

@@ -26,7 +26,7 @@ from ullage.importers.calls import (
 from ullage.importers.places import FoundSession, Looked
 from ullage.meter.distinct_calls import origins_missing
 from ullage.meter.spent_calls import CallsOfLog
-from ullage.store.private_file import read_json, replace_file
+from ullage.store.private_file import private_directory, read_json, replace_file
 from ullage.watching.policy import UNUSED_S
 
 CALLS_VERSION: Final = 1
@@ -135,11 +135,7 @@ class CallsCache:
         if not self._is_writable:
             return
         try:
-            self._directory.mkdir(
-                parents=True,
-                exist_ok=True,
-                mode=0o700,
-            )
+            private_directory(self._directory)
             replace_file(
                 path,
                 msgspec.json.encode(cached),

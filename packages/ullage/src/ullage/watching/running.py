@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.display.text import printable
 from ullage.errors import InputError
@@ -378,13 +379,13 @@ def first_line(problem: Exception) -> str:
 
 
 def _changed(line: RunningSession, **fields: object) -> RunningSession:
-    return msgspec.structs.replace(line, **fields)
+    return replace(line, **fields)
 
 
 def _slim(reading: Reading) -> Reading:
     """The reading without what its rows are made of: many of them are sent at once."""
-    rows = tuple(msgspec.structs.replace(row, children=()) for row in reading.rows)
-    return msgspec.structs.replace(reading, rows=rows)
+    rows = tuple(replace(row, children=()) for row in reading.rows)
+    return replace(reading, rows=rows)
 
 
 def _check_size(place: FoundSession) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from ullage.errors import StoreUnavailable, UllageError
 from ullage.store.failures import unusable
+from ullage.store.private_file import private_directory
 from ullage.store.refusals import other_version
 from ullage.store.sqlite.failures import failure, primary_code
 from ullage.store.sqlite.transaction import schema
@@ -53,7 +54,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             "Install a newer Python, which brings one."
         )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_directory(path.parent)
         if not path.exists():
             path.touch(mode=0o600)
     except OSError as problem:

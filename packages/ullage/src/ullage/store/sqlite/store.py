@@ -378,11 +378,8 @@ class SqliteStore:
             lambda inside: shared.revise(inside, keys, change), durable=True
         )
 
-    def watch(self, session: str) -> AbstractAsyncContextManager[Subscription]:
-        return self._watching(session, has_pieces=False)
-
-    def _watching(
-        self, session: str, *, has_pieces: bool
+    def watch(
+        self, session: str, *, has_pieces: bool = False
     ) -> AbstractAsyncContextManager[Subscription]:
         async def begin() -> None:
             await self._writer.open()
@@ -402,7 +399,7 @@ class SqliteStore:
                 )
             )
 
-        return follower.follow(self._watching(session, has_pieces=True), seen)
+        return follower.follow(self.watch(session, has_pieces=True), seen)
 
     async def close(self) -> None:
         self._watchers.end()
