@@ -21,7 +21,7 @@ from ullage.messages import SystemBlock, Tool
 from ullage.meter.fold import Fold
 from ullage.meter.reading import Row
 from ullage.meter.rows import rows_of
-from ullage.meter.shares import ONCE, message_shares, request_shares
+from ullage.meter.shares import FOR_ALL_TOOLS, message_shares, request_shares
 from ullage.meter.view import Share
 from ullage.meter.window import Limits
 from ullage.reasoning import ReasoningPolicy
@@ -156,7 +156,7 @@ def test_every_block_and_tool_is_in_one_row_whose_children_sum_to_it(
             assert all(leaf.tokens > 0 for leaf in leaves)
             names += [leaf.name for leaf in leaves]
     wanted = [block.name for block in system] + [tool.name for tool in tools]
-    assert sorted(name for name in names if name != ONCE) == sorted(wanted)
+    assert sorted(name for name in names if name != FOR_ALL_TOOLS) == sorted(wanted)
     assert summed == approx(fold.fixed.tokens, abs=10)
 
 
