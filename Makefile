@@ -45,7 +45,7 @@ bench:  ## ~2 min: the quick benchmarks, beside their peers; each other one: uv 
 clients:  ## ~15 min: real clients from npm and PyPI against the simulators; ARGS='--client codex --scenario resume' and others
 	@uv run python -m bench.clients $(ARGS)
 
-local:  ## ~5 min: how close the estimates are on a real llama-server; fetches 100 MB into bench/out
+local:  ## ~6 min: how close the estimates are on a real llama-server; fetches 100 MB into bench/out
 	@mkdir -p bench/out && uv run --with numpy --with gguf python -m bench.record bench/out bench/out/sessions.jsonl.gz
 	@uv run python -m bench.accuracy bench/out/sessions.jsonl.gz
 

@@ -185,9 +185,7 @@ def make_model(
     if vocabulary.template:
         writer.add_chat_template(template.read_text())
     writer.add_vocab_size(len(tokens))
-    states, outputs = _chain(
-        tokens, int(reader.fields[END].contents()), np, answer
-    )
+    states, outputs = _chain(tokens, int(reader.fields[END].contents()), np, answer)
     half = WIDTH // 2
     for name, value in {
         "token_embd.weight": states,

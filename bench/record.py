@@ -32,7 +32,7 @@ TOOL: Final = json.loads(
     "parameters": {"type": "object", "required": ["path"],
         "properties": {"path": {"type": "string", "description": "Which one"}}}}}"""
 )
-CALL: Final = '< tool _call >Ċ {" name ":" list "," arguments ":{" path ": Ġ" . "}} Ġ </ t ool _c all >'.split()
+CALL: Final = '< tool _call >Ċ {" name ":" list "," arguments ":{" path ": Ġ" . "}} Ġ </ t ool _c all >'.split()  # noqa: SIM905
 """A call of the tool, as the tokens of Qwen's vocabulary: each of them once."""
 
 MODELS: Final = {

@@ -66,7 +66,9 @@ def written(text: str, *, published: bool = PUBLISHED) -> str:
     """A page with the commands of one state."""
     for pair in PAIRS:
         old, new = pair if published else reversed(pair)
-        text = pattern(old).sub(lambda found, new=new: new.format(**found.groupdict()), text)  # fmt: skip
+        while found := pattern(old).search(text):
+            line = new.format(**found.groupdict())
+            text = text[: found.start()] + line + text[found.end() :]
     return text
 
 

@@ -119,16 +119,20 @@ def tree_of(file: Path) -> ast.Module:
     return ast.parse(file.read_text("utf-8"))
 
 
+def is_overload(found: Definition) -> bool:
+    return "overload" in map(ast.unparse, found.decorator_list)
+
+
 def definition(file: Path, name: str) -> Definition | None:
     """The class or function that a file defines or imports under this name; ``None`` for what is neither."""
     for node in ast.walk(tree_of(file)):
-        named = isinstance(node, Definition) and node.name == name and node
-        if named and ast.get_docstring(named):  # an overload has none
-            return named
+        if isinstance(node, Definition) and node.name == name and not is_overload(node):
+            return node
         if isinstance(node, ast.ImportFrom) and any(each.name == name for each in node.names):  # fmt: skip
             path = str(node.module).replace(".", "/")
-            for found in ROOT.glob(f"packages/*/src/{path}.py"):
-                return definition(found, name)
+            for end in (".py", "/__init__.py"):
+                for found in ROOT.glob(f"packages/*/src/{path}{end}"):
+                    return definition(found, name)
     return None
 
 

@@ -62,6 +62,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         prepare(home)
+        sample = shown("ullage context sample --advice", home)
+        (IMAGES / "first-advice.svg").write_text(sample, encoding="utf-8")
         loop = shown(command_of(LOOP), home)
         (IMAGES / "first-loop.svg").write_text(loop, encoding="utf-8")
         service = [*without_uv(command_of(SERVICE)), "--port", "0"]

@@ -33,6 +33,7 @@ PROJECT = {
     "examples/README.md": "project/examples.md",
     "examples/coding-agent/README.md": "project/example-coding-agent.md",
     "examples/notebook/README.md": "project/example-notebook.md",
+    "examples/recordings/README.md": "project/example-recordings.md",
     "examples/research-agent/README.md": "project/example-research-agent.md",
     "examples/service/README.md": "project/example-service.md",
     "examples/testing/README.md": "project/example-testing.md",
@@ -50,6 +51,7 @@ PROJECT = {
 """Files of the repository and where they are on the site, whose first page takes the place of the README."""
 
 PLAIN = (
+    "LICENSE",
     "bench/three/coding.py",
     "bench/three/coding_pydantic_ai.py",
     "bench/three/research.py",
@@ -60,7 +62,6 @@ PLAIN = (
     "examples/loop.py",
     "examples/redis_store.py",
     "examples/provider.py",
-    "examples/redis_store.py",
     "examples/strategy.py",
     "packages/ullage/src/ullage/events.py",
 )

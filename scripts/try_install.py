@@ -47,6 +47,7 @@ STEPS: Final = (
     Step(r"uv tool install ", r"Installed 1 executable: ullage"),
     Step(r"uv pip install ", r"ullage==\d"),
     Step(r"uv run .* ullage --version", r"ullage \d"),
+    Step(r"ullage context sample --advice", r"(?s)78 %.*To do: "),
     Step(
         r"ullage context --advice",
         r"(?s)newest session of this directory.*compacts at [\d,]+.*To do: ",

@@ -135,6 +135,8 @@ RequestPart = Literal["system", "tools"]
 class SessionStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="session_started"
 ):
+    """The first event of a session: its model and where it comes from."""
+
     model: str = ""
     wire: str = ""
     provider: str = ""
@@ -159,6 +161,8 @@ class Renamed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="rena
 class ModelChanged(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="model_changed"
 ):
+    """From here on another model answers."""
+
     model: str
     wire: str = ""
     provider: str = ""
@@ -207,6 +211,8 @@ class ToolServerNoticed(
 class ParamsChanged(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="params_changed"
 ):
+    """From here on calls have other fields."""
+
     params: dict[str, object]
 
 
@@ -249,6 +255,8 @@ class SettingsChanged(
 class MessageAdded(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="message_added"
 ):
+    """A message joined the conversation."""
+
     message: Message
 
 
@@ -374,6 +382,8 @@ class TurnEnded(
 class CallStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_started"
 ):
+    """A request goes to a model."""
+
     call: str
     purpose: Purpose = "main"
     fingerprint: Fingerprint | None = None
@@ -397,6 +407,8 @@ class CallStarted(
 class CallEnded(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="call_ended"
 ):
+    """A call's outcome, with its answer and reported usage."""
+
     call: str
     outcome: Outcome = "finished"
     purpose: Purpose = "main"
@@ -457,6 +469,8 @@ ToolOutcome = Literal[
 class ToolStarted(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="tool_started"
 ):
+    """A tool call begins to run."""
+
     call_id: str
     name: str = ""
     idempotent: bool = False
@@ -543,6 +557,8 @@ class Queued(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue
 class QueueEdited(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="queue_edited"
 ):
+    """A waiting message got other content."""
+
     message: Message
 
 
@@ -581,10 +597,14 @@ class Pinned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="pinne
 class CancelAsked(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancel_asked"
 ):
+    """A person or program asks to cancel the turn."""
+
     tools: Literal["stop", "finish"] = "stop"
 
 
 class Cancelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="cancelled"):
+    """A turn was cancelled, and what was kept of it."""
+
     persisted: (
         Literal["partial_assistant", "tools_in_progress", "compaction_rolled_back"] | None
     ) = None
@@ -633,6 +653,8 @@ class GrantGiven(
 class GrantRevoked(
     Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="grant_revoked"
 ):
+    """A grant counts no more: such calls ask again."""
+
     grant: str
 
 
@@ -789,6 +811,8 @@ class EpochChanged(
 
 
 class DroppedMessage(Extensible, frozen=True, kw_only=True, omit_defaults=True):
+    """A message that a compaction left out, with the reason."""
+
     id: str
     reason: str
 

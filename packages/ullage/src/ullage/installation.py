@@ -141,7 +141,7 @@ def _command(
     command = template.format(ullage=ullage, extras=extra, package=package)
     program, *given = sys.argv
     if installer in (UVX, CLONE) and os.path.basename(program) == "ullage":
-        return f"{command} {join(given)}".rstrip()
+        return f"{command} {join(given)}"
     return command
 
 

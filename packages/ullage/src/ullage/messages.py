@@ -30,6 +30,8 @@ class ProviderData(Extensible, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TextPart(Extensible, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
+    """Text that a person, a model or a program wrote."""
+
     id: str
     text: str
     name: str = ""

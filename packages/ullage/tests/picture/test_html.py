@@ -1,7 +1,9 @@
 import re
 
-from tests.advice.story import Story
+from msgspec.structs import replace
+
 from tests.picture.sessions import HOSTILE, session
+from ullage.meter.track import Step
 from ullage.picture.html import html
 from ullage.picture.model import picture_of
 from ullage.picture.policy import MOST_ROWS
@@ -44,7 +46,11 @@ def test_an_empty_session_has_a_page_without_tables() -> None:
 
 
 def test_of_many_calls_the_newest_are_in_the_table() -> None:
-    page = html(picture_of(Story().chat(MOST_ROWS + 5).events))
+    steps = []
+    for number in range(1, MOST_ROWS + 6):
+        step = Step(number=number, call=f"c{number}", estimated=9, low=8, high=10)
+        steps.append(step)
+    page = html(replace(picture_of([]), steps=tuple(steps)))
     assert f'<th scope="row">{MOST_ROWS + 5:,}<' in page
     assert '<th scope="row">5<' not in page
     assert len(page.encode()) < 400_000

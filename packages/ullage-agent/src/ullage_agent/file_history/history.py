@@ -281,11 +281,16 @@ class FileHistory:
         self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(
-            self.file, LOCKED_S, check_same_thread=False, isolation_level=None
+            self.file,
+            timeout=LOCKED_S,
+            check_same_thread=False,
+            isolation_level=None,
         )
         database.execute("pragma journal_mode = wal")
         database.execute("pragma synchronous = normal")
-        database.executescript((files(__package__) / "contents.sql").read_text())
+        database.executescript(
+            (files("ullage_agent.file_history") / "contents.sql").read_text()
+        )
         stamps = dict[str, Stamp]()
         self._tree, self._contents = SeenTree(stamps, {}), {}
         for path, *stamp, content in database.execute("select * from seen"):

@@ -267,3 +267,19 @@ def test_a_call_that_paid_again_says_why(local: Local, open_page: Open) -> None:
     row = screen.find(".calls-table .cause")
     expect(row).to_contain_text(f"Paid again for {cause['tokens']:,} tokens")
     expect(row).to_contain_text(cause["words"])
+
+
+def test_the_picture_is_shown_and_saved(local: Local, open_page: Open) -> None:
+    session = local.api.session("pictured")
+    local.api.say(session, "How full is the window?")
+    screen = open_page(local.url, session)
+    expect(screen.answers()).not_to_be_empty()
+    screen.find("#menu > summary").click()
+    screen.find("#picture").click()
+    image = screen.find("dialog img")
+    expect(image).to_be_visible(timeout=60_000)
+    assert image.evaluate("node => node.decode().then(() => node.naturalWidth)") > 500
+    for kind in ("SVG", "HTML"):
+        with screen.page.expect_download() as saved:
+            screen.find("dialog").get_by_role("link", name=f"Save as {kind}").click()
+        assert saved.value.suggested_filename == f"pictured.{kind.lower()}"
