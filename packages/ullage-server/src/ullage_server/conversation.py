@@ -43,7 +43,6 @@ class UnusableMessage(InputError):
 @post(
     "/v1/sessions/{session:str}/messages",
     status_code=202,
-    operation_id="send_message",
     summary="Send a message, in any state",
     request_max_body_size=LARGEST_MESSAGE,
 )
@@ -146,7 +145,6 @@ def acknowledged(receipt: Receipt) -> Acknowledged:
 
 @get(
     "/v1/sessions/{session:str}/messages",
-    operation_id="list_messages",
     summary="The messages in view",
 )
 async def list_messages(
@@ -175,7 +173,6 @@ async def list_messages(
 
 @get(
     "/v1/sessions/{session:str}/queue",
-    operation_id="list_queue",
     summary="What waits, in the order of delivery",
 )
 async def list_queue(opened: Opened) -> Queue:
@@ -197,7 +194,6 @@ async def list_queue(opened: Opened) -> Queue:
 
 @put(
     "/v1/sessions/{session:str}/queue/{message:str}",
-    operation_id="edit_queued",
     summary="Edit a waiting message",
     request_max_body_size=LARGEST_MESSAGE,
 )
@@ -211,7 +207,6 @@ async def edit_queued(
 @delete(
     "/v1/sessions/{session:str}/queue/{message:str}",
     status_code=200,
-    operation_id="withdraw_queued",
     summary="Withdraw a waiting message",
 )
 async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
@@ -223,7 +218,6 @@ async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
 
 @get(
     "/v1/sessions/{session:str}/kept/{handle:str}",
-    operation_id="get_kept",
     summary="An image, or the full text of a long result",
     media_type="application/octet-stream",
 )

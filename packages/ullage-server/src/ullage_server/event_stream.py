@@ -104,7 +104,6 @@ def position_of(text: str) -> StreamPosition:
 
 @get(
     "/v1/sessions/{session:str}/events",
-    operation_id="follow_events",
     summary="The session's events, as server-sent events",
     media_type=EVENT_STREAM,
 )

@@ -292,7 +292,6 @@ def live_of(state: AppState) -> LiveSessions:
 
 @get(
     "/v1/live",
-    operation_id="list_live",
     summary="Running sessions of all programs of this machine",
     responses=UNCHANGED,
 )
@@ -306,7 +305,6 @@ async def list_live(state: AppState, known: IfNoneMatch = "") -> Response[LiveLi
 
 @get(
     "/v1/live/{live:str}",
-    operation_id="follow_live",
     summary="The window of a running session",
     responses=UNCHANGED,
 )

@@ -79,7 +79,6 @@ _NUMBER: Final[msgspec.json.Decoder[int]] = msgspec.json.Decoder(
 @post(
     "/v1/sessions",
     status_code=201,
-    operation_id="begin_session",
     summary="Create a session",
 )
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
@@ -94,7 +93,6 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 
 @get(
     "/v1/sessions",
-    operation_id="list_sessions",
     summary="List sessions, the last changed first",
 )
 async def list_sessions(
@@ -120,7 +118,6 @@ async def list_sessions(
 
 @get(
     "/v1/search",
-    operation_id="search_sessions",
     summary="Search titles, messages and tool results of all sessions",
 )
 async def search_sessions(
@@ -172,7 +169,6 @@ def place_of(text: str | None, reader: msgspec.json.Decoder[T]) -> T | None:
 
 @get(
     "/v1/sessions/{session:str}",
-    operation_id="get_session",
     summary="The state of a session",
 )
 async def get_session(
@@ -186,7 +182,6 @@ async def get_session(
 @delete(
     "/v1/sessions/{session:str}",
     status_code=204,
-    operation_id="delete_session",
     summary="Delete a session",
 )
 async def delete_session(host: TheHost, session: FromPath[str]) -> None:
@@ -200,7 +195,6 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
 @post(
     "/v1/sessions/{session:str}/links",
     status_code=201,
-    operation_id="add_link",
     summary="A link: a token that reads this session alone",
 )
 async def add_link(
@@ -225,7 +219,6 @@ async def add_link(
 @post(
     "/v1/sessions/{session:str}/fork",
     status_code=201,
-    operation_id="fork_session",
     summary="Fork a session",
 )
 async def fork_session(
@@ -243,7 +236,6 @@ async def fork_session(
 
 @get(
     "/v1/sessions/{session:str}/export",
-    operation_id="export_session",
     summary="The session as JSON lines",
     media_type=JSON_LINES,
 )
@@ -274,7 +266,6 @@ async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @post(
     "/v1/sessions/import",
     status_code=201,
-    operation_id="import_session",
     summary="Import an exported session, at rest",
     request_max_body_size=LARGEST,
 )

@@ -48,7 +48,6 @@ PICTURE: Final = {
 
 @get(
     "/v1/sessions/{session:str}/context",
-    operation_id="get_context",
     summary="The reading, with all rows",
 )
 async def get_context(opened: Opened) -> Reading:
@@ -58,7 +57,6 @@ async def get_context(opened: Opened) -> Reading:
 
 @get(
     "/v1/sessions/{session:str}/steps",
-    operation_id="list_steps",
     summary="Estimate and actual of every call",
 )
 async def list_steps(opened: Opened) -> Steps:
@@ -70,7 +68,6 @@ async def list_steps(opened: Opened) -> Steps:
 
 @get(
     "/v1/sessions/{session:str}/largest",
-    operation_id="list_largest",
     summary="The parts that cost most",
 )
 async def list_largest(
@@ -82,7 +79,6 @@ async def list_largest(
 
 @get(
     "/v1/sessions/{session:str}/spend",
-    operation_id="get_spend",
     summary="What the session has cost",
 )
 async def get_spend(opened: Opened) -> Spend:
@@ -92,7 +88,6 @@ async def get_spend(opened: Opened) -> Spend:
 
 @get(
     "/v1/sessions/{session:str}/advice",
-    operation_id="get_advice",
     summary="What would make room in the window",
 )
 async def get_advice(opened: Opened) -> AdviceView:
@@ -104,7 +99,6 @@ async def get_advice(opened: Opened) -> AdviceView:
 
 @get(
     "/v1/sessions/{session:str}/picture",
-    operation_id="get_picture",
     summary="The picture of the session, as a page or as SVG",
     media_type=MediaType.HTML,
 )
@@ -195,7 +189,6 @@ def _preview(part: Part) -> str:
 @post(
     "/v1/look",
     status_code=200,
-    operation_id="look_at_log",
     summary="The window of another agent's log, which is the body",
     request_max_body_size=LARGEST,
 )

@@ -65,7 +65,6 @@ PageWriter = UiStream | AgUiRun
 @post(
     "/v1/ai-sdk",
     status_code=200,
-    operation_id="chat_with_ai_sdk",
     summary="A turn of `useChat` (Vercel AI SDK): a message, or answers to calls; streams the answer",
     media_type=EVENT_STREAM,
     request_max_body_size=LARGEST_MESSAGE,
@@ -83,7 +82,6 @@ async def chat_with_ai_sdk(
 
 @get(
     "/v1/ai-sdk/{session:str}/stream",
-    operation_id="resume_ai_sdk",
     summary="The answer that streams now, from its beginning (`resume` of `useChat`)",
     media_type=EVENT_STREAM,
     responses={204: ResponseSpec(None, description="No answer streams.")},
@@ -105,7 +103,6 @@ async def resume_ai_sdk(
 
 @get(
     "/v1/ai-sdk/{session:str}/messages",
-    operation_id="list_ui_messages",
     summary="What was said, as `messages` of `useChat` to begin with",
 )
 async def list_ui_messages(
@@ -130,7 +127,6 @@ async def list_ui_messages(
 @post(
     "/v1/ag-ui",
     status_code=200,
-    operation_id="run_ag_ui",
     summary="A run of AG-UI: a message, answers to interrupts, or neither; streams events",
     media_type=EVENT_STREAM,
     request_max_body_size=LARGEST_MESSAGE,
