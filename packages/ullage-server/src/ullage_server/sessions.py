@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
-from litestar import Request, delete, get, post
+from litestar import delete, get, post
 from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
@@ -49,7 +49,7 @@ from ullage_server.api_types import (
     StandingView,
 )
 from ullage_server.guard import unescaped
-from ullage_server.problems import told
+from ullage_server.problems import AnyRequest, told
 from ullage_server.requests import (
     LARGEST,
     LONGEST_ID,
@@ -171,9 +171,7 @@ def place_of(text: str | None, reader: msgspec.json.Decoder[T]) -> T | None:
     "/v1/sessions/{session:str}",
     summary="The state of a session",
 )
-async def get_session(
-    request: Request[Any, Any, Any], host: TheHost, opened: Opened
-) -> SessionState:
+async def get_session(request: AnyRequest, host: TheHost, opened: Opened) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
     found = await session_state(opened, await host.store.about(opened.id))
     return replace(found, held_by="") if bearer_of(request).session else found
@@ -198,7 +196,7 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     summary="A link: a token that reads this session alone",
 )
 async def add_link(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: State,
     session: FromPath[str],
@@ -270,7 +268,7 @@ async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     request_max_body_size=LARGEST,
 )
 async def import_session(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
 ) -> Import:

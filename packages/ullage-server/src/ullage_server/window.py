@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from litestar import MediaType, Request, Response, get, post
+from litestar import MediaType, Response, get, post
 from litestar.datastructures import State
 from litestar.params import FromQuery, QueryParameter
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ from ullage.watching.usable_logs import read_usable
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
 from ullage_server.live_types import SHOWN, AdviceView
+from ullage_server.problems import AnyRequest
 from ullage_server.requests import LARGEST, Opened, TheHost, received
 
 PICTURE: Final = {
@@ -193,7 +194,7 @@ def _preview(part: Part) -> str:
     request_max_body_size=LARGEST,
 )
 async def look_at_log(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     state: State,
     host: TheHost,
     session: Annotated[str, QueryParameter(max_length=300)] = "",

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.datastructures import State as AppState
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
@@ -34,7 +34,7 @@ from ullage_server.event_stream import (
     streamed,
 )
 from ullage_server.guard import unescaped
-from ullage_server.problems import told
+from ullage_server.problems import AnyRequest, told
 from ullage_server.requests import TheHost, usable_id
 from ullage_server.scopes import bearer_of, check_bearer
 from ullage_server.ui.ag_ui import AgUiRun
@@ -70,7 +70,7 @@ PageWriter = UiStream | AgUiRun
     request_max_body_size=LARGEST_MESSAGE,
 )
 async def chat_with_ai_sdk(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     data: JSONBody[UiRequest],
@@ -87,7 +87,7 @@ async def chat_with_ai_sdk(
     responses={204: ResponseSpec(None, description="No answer streams.")},
 )
 async def resume_ai_sdk(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     session: FromPath[str],
@@ -132,7 +132,7 @@ async def list_ui_messages(
     request_max_body_size=LARGEST_MESSAGE,
 )
 async def run_ag_ui(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     data: JSONBody[RunRequest],
@@ -150,7 +150,7 @@ async def run_ag_ui(
 
 
 async def _answered(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TenantHost,
     state: AppState,
     turn: PageTurn,
@@ -191,7 +191,7 @@ async def _opened(host: TenantHost, given: str, *, begins: bool) -> Session:
 
 
 async def _taken(
-    request: Request[Any, Any, Any], store: SessionStore, opened: Session, turn: PageTurn
+    request: AnyRequest, store: SessionStore, opened: Session, turn: PageTurn
 ) -> tuple[int, str]:
     """Answers calls and sends the message: the event after which its answer is found, and its id in the ledger.
 
