@@ -18,6 +18,7 @@ from litestar.datastructures import State as AppState
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, HeaderParameter
 
+from ullage.encoding import shown_as
 from ullage.envelope import LOG_BYTES
 from ullage.events import Event
 from ullage.importers import ImportedSession
@@ -26,16 +27,10 @@ from ullage.importers.growing import GrowingLog, LogEnds
 from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
 from ullage.watching.watched import UnusableSession
-from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LiveView
 from ullage_server.live_types import SHOWN, LiveLine, LiveList
 from ullage_server.problems import LiveOff, NoLiveSession
-from ullage_server.window import (
-    facts_of,
-    largest_of,
-    session_advice,
-    step_lines,
-)
+from ullage_server.window import log_view
 
 LIST_S: Final = 1.0
 """Seconds for which a list is given again without a look at the logs."""
@@ -187,23 +182,19 @@ class _GrowingView:
         begun = self._clock()
         assert self._imported is not None
         meter = log_meter(self._imported)
-        events = (*self._events, *self._held)
-        history, advice = session_advice(events, meter, self._imported)
+        view = log_view(self._imported, (*self._events, *self._held), meter)
         if not len(meter) and not meter.steps:
             raise UnusableSession(
                 "This session holds no message and no model call yet. Try again after its first answer."
             )
-        reading = meter.reading()
-        facts = facts_of(self._imported, len(meter.steps))
+        facts, reading = view.log, view.reading
         if session.format in DATABASE_FORMATS:
             facts = msgspec.structs.replace(facts, lines=None)
         line = _line(session, reading, len(meter.steps), time.time())
-        self._view = LiveView(
-            reading=reading,
+        self._view = shown_as(
+            LiveView,
+            view,
             log=facts,
-            steps=tuple(step_lines(meter.steps, history.causes)),
-            largest=largest_of(meter),
-            advice=advice_view(advice, history),
             line=msgspec.structs.replace(
                 line, id=self._name, model=reading.model[:SHOWN]
             ),

@@ -14,7 +14,6 @@ from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestion import AdviceOutcome
 from ullage.cli.advice import advice_lines
 from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
-from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
@@ -217,7 +216,7 @@ def as_json(
         "missing_results": imported.missing_results,
     }
     whole["growth"] = [
-        {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps
+        {"step": s.number, "tokens": s.tokens, "marks": s.marks} for s in meter.steps
     ]
     if options.top:
         items, texts = _items(meter, options)

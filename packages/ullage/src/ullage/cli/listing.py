@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import size_of
 from ullage.cli.table import what_of
 from ullage.display.text import (
     Line,
@@ -152,7 +151,7 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
     rows: list[list[str]] = []
     before: Step | None = None
     for step in steps:
-        grown = "" if before is None else f"{size_of(step) - size_of(before):+,}"
+        grown = "" if before is None else f"{step.tokens - before.tokens:+,}"
         outside = (
             step.actual is not None
             and not step.low <= step.actual <= step.high
