@@ -24,7 +24,6 @@ from ullage.events import Event
 from ullage.importers import ImportedSession
 from ullage.importers.detect import databases
 from ullage.importers.growing import GrowingLog, LogEnds
-from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
 from ullage.watching.watched import UnusableSession
 from ullage_server.api_types import LiveView
@@ -190,14 +189,15 @@ class _GrowingView:
         facts, reading = view.log, view.reading
         if session.format in DATABASE_FORMATS:
             facts = msgspec.structs.replace(facts, lines=None)
-        line = _line(session, reading, len(meter.steps), time.time())
+        session = msgspec.structs.replace(
+            session, reading=reading, model=reading.model, calls=facts.calls
+        )
+        line = line_of(session, time.time())
         self._view = shown_as(
             LiveView,
             view,
             log=facts,
-            line=msgspec.structs.replace(
-                line, id=self._name, model=reading.model[:SHOWN]
-            ),
+            line=msgspec.structs.replace(line, id=self._name),
             is_running=is_running,
             is_whole=not self._log.leaves_out,
         )
@@ -219,15 +219,12 @@ def _log_of(session: RunningSession) -> GrowingLog:
 
 def line_of(session: RunningSession, now: float) -> LiveLine:
     """A line of the list. Names no path beyond the directory's own name."""
-    return _line(session, session.reading, session.calls, now)
-
-
-def _line(
-    session: RunningSession, reading: Reading | None, calls: int, now: float
-) -> LiveLine:
+    reading = session.reading
     name = session.id if session.format in DATABASE_FORMATS else ""
     used = None if reading is None else reading.used
-    return LiveLine(
+    return shown_as(
+        LiveLine,
+        session,
         id=live_id(session.path, name),
         program=session.program[:SHOWN],
         project=session.project[:SHOWN],
@@ -235,8 +232,6 @@ def _line(
         model=session.model[:SHOWN],
         changed=session.active_at,
         is_busy=now - session.active_at < BUSY_S,
-        is_proxied=session.is_proxied,
-        calls=calls,
         tokens=None if used is None else used.tokens,
         low=None if used is None else used.low,
         high=None if used is None else used.high,

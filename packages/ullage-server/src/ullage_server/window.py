@@ -17,20 +17,12 @@ from ullage.advice.cause import Cause
 from ullage.advice.history import WindowHistory, history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import Advice, advice_of
+from ullage.cli.context import largest
+from ullage.cli.listing import previews
 from ullage.encoding import shown_as
 from ullage.events import Event, FirstCall
 from ullage.importers import ImportedSession
 from ullage.importers.subagent_tools import subagent_tools
-from ullage.messages import (
-    FilePart,
-    ImagePart,
-    Part,
-    ProviderItem,
-    ReasoningPart,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-)
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
@@ -38,7 +30,7 @@ from ullage.meter.track import Step
 from ullage.watching.usable_logs import read_usable
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
-from ullage_server.live_types import SHOWN, AdviceView
+from ullage_server.live_types import AdviceView
 from ullage_server.problems import AnyRequest
 from ullage_server.requests import LARGEST, Opened, TheHost, received
 
@@ -146,30 +138,11 @@ def step_lines(
 
 def largest_of(meter: Meter, count: int = 200) -> tuple[LargeItem, ...]:
     """The largest items that cost anything, with the beginning of each."""
-    items = [item for item in meter.largest(count) if item.tokens]
-    wanted = {item.part for item in items}
-    previews = {}
-    for message in meter.messages:
-        for part in message.parts:
-            if part.id in wanted:
-                previews[part.id] = _preview(part)
+    items = largest(meter, count)
+    texts = previews(meter.messages, items)
     return tuple(
-        shown_as(LargeItem, item, preview=previews.get(item.part, "")) for item in items
+        shown_as(LargeItem, item, preview=texts.get(item.part, "")) for item in items
     )
-
-
-def _preview(part: Part) -> str:
-    match part:
-        case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            return part.text[:SHOWN]
-        case ToolCallPart():
-            return part.arguments[:SHOWN]
-        case ImagePart():
-            return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
-        case FilePart():
-            return part.name or part.mime
-        case _:
-            return ""
 
 
 @post(

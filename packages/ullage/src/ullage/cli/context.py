@@ -22,7 +22,7 @@ from ullage.cli.session import Metered, metered
 from ullage.cli.sessions import chosen_session, newest_session, session_before
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
-from ullage.display.text import counted
+from ullage.display.text import counted, printable
 from ullage.importers import ImportedSession
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.log_lines import logged
@@ -223,7 +223,7 @@ def as_json(
         whole["largest"] = largest_json = [item._asdict() for item in items]
         for item in largest_json:
             if item["part"] in texts:
-                item["preview"] = texts[item["part"]]
+                item["preview"] = printable(texts[item["part"]])
     if options.steps:
         whole["steps"] = [
             {

@@ -99,7 +99,7 @@ def largest_items(
 def previews(
     messages: Iterable[Message], items: Sequence[PartEstimate]
 ) -> dict[str, str]:
-    """How the text of each item begins, by the id of its part."""
+    """How the text of each item begins, as it is, by the id of its part."""
     wanted = {item.part for item in items}
     return {
         part.id: preview(part)
@@ -113,16 +113,15 @@ def preview(part: Part) -> str:
     """The beginning of a part's text, or what kind of thing it is."""
     match part:
         case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            text = part.text
+            return part.text[:PREVIEW_CHARACTERS]
         case ToolCallPart():
-            text = part.arguments
+            return part.arguments[:PREVIEW_CHARACTERS]
         case ImagePart():
-            text = f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
+            return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
         case FilePart():
-            text = part.name or part.mime
+            return part.name or part.mime
         case _:
-            text = ""
-    return printable(text[:PREVIEW_CHARACTERS])
+            return ""
 
 
 STEPS_NARROW: Final = 64
@@ -152,11 +151,7 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
     before: Step | None = None
     for step in steps:
         grown = "" if before is None else f"{step.tokens - before.tokens:+,}"
-        outside = (
-            step.actual is not None
-            and not step.low <= step.actual <= step.high
-            and not step.first
-        )
+        outside = step.actual is not None and not step.is_inside and not step.first
         happened = [MARKS.get(mark, mark) for mark in dict.fromkeys(step.marks)]
         happened += (
             ["first estimate"]
