@@ -18,9 +18,9 @@ from ullage.cli.installing.files import (
     ClientFile,
     ClientFiles,
     owner_of,
-    value_at,
 )
 from ullage.cli.upstreams import PROXY, address_behind
+from ullage_programs.settings import value_at
 
 OWN: Final = re.compile(r"ullage_programs[/\\]+start\.py")
 """What every command of ours holds, from wherever Ullage is installed."""
@@ -46,6 +46,12 @@ def command(module: str) -> str:
     """How a program starts the ``main`` of a module of ``ullage_programs``."""
     place = Path(ullage_programs.__file__).parent / "start.py"
     return f'"{sys.executable}" -I -S "{place}" {module}'
+
+
+def own_directory(environment: Mapping[str, str], variable: str, usual: str) -> Path:
+    """The directory of a program that a variable names, else the usual one in the user's home."""
+    named = environment.get(variable, "")
+    return Path(named) if named else Path.home() / usual
 
 
 @dataclass(frozen=True)
