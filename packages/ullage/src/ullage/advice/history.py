@@ -110,9 +110,10 @@ def history_now(meter: Meter) -> WindowHistory:
     follower = ItemFollower(fold, set())
     calls: list[CallRow] = []
     for step in meter.steps:
-        used = step.estimated if step.actual is None else step.actual
         calls.append(
-            CallRow(number=step.number, call=step.call, used=used, marks=step.marks)
+            CallRow(
+                number=step.number, call=step.call, used=step.tokens, marks=step.marks
+            )
         )
     follower.follow_all({row.call: row.number for row in calls})
     reading = meter.reading()

@@ -28,6 +28,7 @@ from ullage.display.text import (
     shortened,
     wrapped,
 )
+from ullage.encoding import shown_as
 from ullage.errors import InputError, UnreadableInput
 from ullage.importers import (
     Found,
@@ -41,7 +42,7 @@ from ullage.importers.ullage import PROXY_CHILD
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.store.urls import POSTGRES, shown_place
-from ullage.turns.standing import AT_REST, ShownStanding, shown_as
+from ullage.turns.standing import AT_REST, ShownStanding
 from ullage.watching.running import RunningList, RunningSession, first_line
 from ullage.watching.watched import UnusableSession
 from ullage_programs.limits import name_and_version

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ullage_programs.replacement import Replacement
-from ullage_programs.settings import without_comments
+from ullage_programs.settings import value_at, without_comments
 
 LARGEST: Final = 4_000_000
 """Bytes of a configuration file; a larger one is none."""
@@ -168,13 +168,6 @@ def configured(path: Path, keys: Iterable[str]) -> Any:
         return value_at(parsed(path, text_of(path)), keys)
     except CannotEdit as problem:
         raise CannotEdit(f"{path}: {problem}") from None
-
-
-def value_at(content: Any, keys: Iterable[str]) -> Any:
-    """The value at a path of keys; ``None`` where there is none."""
-    for key in keys:
-        content = content.get(key) if isinstance(content, dict) else None
-    return content
 
 
 def owner_of(content: Any, keys: Sequence[str]) -> Any:
