@@ -125,14 +125,9 @@ class Anthropic(WireSimulator):
         return message(call, spoken, usage)
 
     def frames(
-        self,
-        call: CallInProgress,
-        spoken: Spoken,
-        usage: Body | None,
-        *,
-        late: bool,
+        self, call: CallInProgress, spoken: Spoken, usage: Body | None
     ) -> list[Frame]:
-        return events(call, spoken, usage, late=late)
+        return events(call, spoken, usage)
 
     def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         reply: Body = {"input_tokens": counted.input}

@@ -132,14 +132,9 @@ class Gemini(WireSimulator):
         return response(call, spoken, usage)
 
     def frames(
-        self,
-        call: CallInProgress,
-        spoken: Spoken,
-        usage: Body | None,
-        *,
-        late: bool,
+        self, call: CallInProgress, spoken: Spoken, usage: Body | None
     ) -> list[Frame]:
-        return events(call, spoken, usage, late=late)
+        return events(call, spoken, usage)
 
     def stored(
         self,
