@@ -50,8 +50,9 @@ class Column(NamedTuple):
 def columns(
     table: Sequence[Column], rows: Iterable[Sequence[str]], width: int
 ) -> list[Line]:
-    """Rows under headings. Columns are as wide as needed. Where the line would get too long, the last one is cut, to no less
-    than ``NARROWEST`` cells: before that spare ones are left out, the last of them first.
+    """Rows under headings, in columns as wide as needed. Where the line would get too long, the last one is cut.
+
+    Before it has less than ``NARROWEST`` cells, spare ones are left out, the last of them first.
     """
     cut = [[printable(cell) for cell in row] for row in rows]
     widths = [

@@ -139,8 +139,8 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"There is no file {name}, and no session whose id begins or ends with it. Of an id {SHORTEST_ID} characters "
-            "or more are needed; `ullage sessions` lists them."
+            f"There is no file {name}, and no session whose id begins or ends with it. "
+            f"Of an id {SHORTEST_ID} characters or more are needed; `ullage sessions` lists them."
         )
     if len(matching) > 1:
         several = "\n".join(f"  {place.id}  {place.path}" for place in matching[:5])
