@@ -18,7 +18,6 @@ from ullage_server.sessions import CURSOR, next_page, place_of
 
 @get(
     "/v1/approvals",
-    operation_id="list_all_approvals",
     summary="The calls of all sessions that need approval",
 )
 async def list_all_approvals(

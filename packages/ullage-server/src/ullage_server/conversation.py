@@ -11,7 +11,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
 from ullage.codec.dimensions import image_size
-from ullage.encoding import encode
+from ullage.encoding import encode, shown_as
 from ullage.errors import CommandRefused, InputError
 from ullage.store.store import Receipt
 from ullage_agent.runtime.message_input import NamedFile
@@ -43,7 +43,6 @@ class UnusableMessage(InputError):
 @post(
     "/v1/sessions/{session:str}/messages",
     status_code=202,
-    operation_id="send_message",
     summary="Send a message, in any state",
     request_max_body_size=LARGEST_MESSAGE,
 )
@@ -135,18 +134,11 @@ def _pieces(data: MessageContent) -> list[str | bytes | NamedFile]:
 
 def acknowledged(receipt: Receipt) -> Acknowledged:
     """A receipt as the API's type."""
-    return Acknowledged(
-        id=receipt.id,
-        position=receipt.position,
-        at=receipt.at,
-        state=receipt.state,
-        new=receipt.is_new,
-    )
+    return shown_as(Acknowledged, receipt, new=receipt.is_new)
 
 
 @get(
     "/v1/sessions/{session:str}/messages",
-    operation_id="list_messages",
     summary="The messages in view",
 )
 async def list_messages(
@@ -175,7 +167,6 @@ async def list_messages(
 
 @get(
     "/v1/sessions/{session:str}/queue",
-    operation_id="list_queue",
     summary="What waits, in the order of delivery",
 )
 async def list_queue(opened: Opened) -> Queue:
@@ -183,21 +174,12 @@ async def list_queue(opened: Opened) -> Queue:
     queue = []
     for pending in await opened.pending():
         message = msgspec.Raw(encode(pending.message))
-        queue.append(
-            PendingMessage(
-                id=pending.id,
-                position=pending.position,
-                at=pending.at,
-                kind=pending.kind,
-                message=message,
-            )
-        )
+        queue.append(shown_as(PendingMessage, pending, message=message))
     return Queue(queue=tuple(queue))
 
 
 @put(
     "/v1/sessions/{session:str}/queue/{message:str}",
-    operation_id="edit_queued",
     summary="Edit a waiting message",
     request_max_body_size=LARGEST_MESSAGE,
 )
@@ -211,7 +193,6 @@ async def edit_queued(
 @delete(
     "/v1/sessions/{session:str}/queue/{message:str}",
     status_code=200,
-    operation_id="withdraw_queued",
     summary="Withdraw a waiting message",
 )
 async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
@@ -223,7 +204,6 @@ async def withdraw_queued(opened: Opened, message: FromPath[str]) -> Withdrawn:
 
 @get(
     "/v1/sessions/{session:str}/kept/{handle:str}",
-    operation_id="get_kept",
     summary="An image, or the full text of a long result",
     media_type="application/octet-stream",
 )

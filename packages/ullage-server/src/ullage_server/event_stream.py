@@ -24,7 +24,7 @@ from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
-from litestar import Request, get
+from litestar import get
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State as AppState
 from litestar.exceptions import TooManyRequestsException
@@ -50,7 +50,7 @@ from ullage.watching.status import status_of
 from ullage_server.connections import StreamSlots
 from ullage_server.guard import unescaped
 from ullage_server.metrics import Metrics
-from ullage_server.problems import TooManyStreams
+from ullage_server.problems import AnyRequest, TooManyStreams
 from ullage_server.requests import TheHost
 from ullage_server.scopes import bearer_of
 
@@ -104,12 +104,11 @@ def position_of(text: str) -> StreamPosition:
 
 @get(
     "/v1/sessions/{session:str}/events",
-    operation_id="follow_events",
     summary="The session's events, as server-sent events",
     media_type=EVENT_STREAM,
 )
 async def follow_events(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     session: FromPath[str],
@@ -142,7 +141,7 @@ async def follow_events(
 
 
 def streamed(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     state: AppState,
     read: FrameSource,
     head: bytes,
@@ -155,13 +154,14 @@ def streamed(
         read, state.closing, head=head, may_go_on=lambda: tokens.is_valid(bearer)
     )
     chunks = counted(made, state.metrics, give_back)
+
     # A disconnected client's stream is cancelled between two chunks: without this only the collector would end it.
-    return Stream(
-        chunks,
-        media_type=EVENT_STREAM,
-        headers=headers,
-        background=BackgroundTask(chunks.aclose),
-    )
+    # Litestar calls what is no coroutine function, as ``chunks.aclose``, in a thread, and awaits nothing.
+    async def close() -> None:
+        await chunks.aclose()
+
+    end = BackgroundTask(close)
+    return Stream(chunks, media_type=EVENT_STREAM, headers=headers, background=end)
 
 
 async def newest_position(store: SessionStore, session: str) -> StreamPosition:
@@ -171,7 +171,7 @@ async def newest_position(store: SessionStore, session: str) -> StreamPosition:
     return StreamPosition.behind(found[-1]) if found else StreamPosition(seq)
 
 
-def slot_for(request: Request[Any, Any, Any], streams: StreamSlots) -> Callable[[], None]:
+def slot_for(request: AnyRequest, streams: StreamSlots) -> Callable[[], None]:
     """Takes a slot for a stream; returns a function that gives it back. Raises ``TooManyRequestsException``, 503.
 
     The answer ends the connection too: a refused client must not hold the room that others need.
@@ -193,7 +193,7 @@ def slot_for(request: Request[Any, Any, Any], streams: StreamSlots) -> Callable[
 async def counted(
     chunks: AsyncGenerator[bytes, None],
     metrics: Metrics,
-    give_back: Callable[[], None] = lambda: None,
+    give_back: Callable[[], None],
 ) -> AsyncGenerator[bytes, None]:
     """The same chunks, while the client is counted."""
     try:

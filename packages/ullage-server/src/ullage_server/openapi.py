@@ -23,6 +23,7 @@ from ullage.meter.spend import Spend
 from ullage_agent.file_history.report import FileChanges
 from ullage_server import api_types, live_types
 from ullage_server.problems import MEDIA_TYPE
+from ullage_server.scopes import name_of
 from ullage_server.ui import bodies
 
 PREFIX: Final = "#/components/schemas/"
@@ -89,6 +90,7 @@ def described() -> OpenAPIConfig:
         ),
         security=[{"token": []}, {}],
         use_handler_docstrings=True,
+        operation_id_creator=lambda handler, *_: name_of(handler),
         render_plugins=[JsonPlugin()],
     )
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import gzip
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
 from ullage_server.guard import LINK
-from ullage_server.problems import LinkVoid
+from ullage_server.problems import AnyRequest, LinkVoid
 
 PAGE: Final = Path(__file__).parent / "page"
 
@@ -28,7 +28,7 @@ KINDS: Final = {
 
 
 @get("/", include_in_schema=False)
-async def index(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def index(request: AnyRequest) -> Response[bytes]:
     """The page."""
     return await _served("index.html", request)
 
@@ -58,12 +58,12 @@ async def redeem_link(data: JSONBody[LinkWord], state: State) -> Response[PageTo
 
 
 @get("/assets/{path:path}", include_in_schema=False)
-async def asset(path: FromPath[Path], request: Request[Any, Any, Any]) -> Response[bytes]:
+async def asset(path: FromPath[Path], request: AnyRequest) -> Response[bytes]:
     """A file of the page."""
     return await _served(path.as_posix().lstrip("/"), request)
 
 
-async def _served(name: str, request: Request[Any, Any, Any]) -> Response[bytes]:
+async def _served(name: str, request: AnyRequest) -> Response[bytes]:
     path = (PAGE / name.replace("\0", "")).resolve()
     if "\0" in name or not path.is_relative_to(PAGE) or path.suffix not in KINDS:
         raise NotFoundException(f"There is no file {name!r}.")

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from litestar import Request, Response
@@ -45,6 +45,9 @@ LEFT: Final = "client disconnected prematurely"
 """The framework's message for a client that disconnected in the middle of its body."""
 
 MEDIA_TYPE: Final = "application/problem+json"
+
+AnyRequest: TypeAlias = Request[Any, Any, Any]
+"""A request, whatever its user, its token and its state."""
 
 
 class ScopeMissing(UllageError):
@@ -230,7 +233,7 @@ def of_http_error(error: HTTPException) -> Problem:
     return problem(status, name, error.detail, errors=tuple(_fields(error.extra)))
 
 
-def in_words(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
+def in_words(request: AnyRequest, error: HTTPException) -> Problem:
     """The same, with a detail that names what was asked for: the framework's own says "Not Found" or less."""
     found = of_http_error(error)
     path = request.url.path[:SHOWN]
@@ -278,7 +281,7 @@ def answer(found: Problem, headers: Mapping[str, str] | None = None) -> Response
     )
 
 
-def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
+def masked(request: AnyRequest, found: Problem) -> Problem:
     """The problem without keys and tokens: an error may quote an address, a file or a provider's message."""
     secrets = request.app.state.secrets
     errors = []
@@ -291,7 +294,7 @@ def masked(request: Request[Any, Any, Any], found: Problem) -> Problem:
     )
 
 
-def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Response[bytes]:
+def handle_error(request: AnyRequest, error: UllageError) -> Response[bytes]:
     """Answers an error of Ullage, a tenant in the words of ``told``."""
     headers = {}
     if isinstance(error, SessionBusy | LeaseLost | StoreUnavailable | TooManyStreams):
@@ -312,9 +315,7 @@ def handle_error(request: Request[Any, Any, Any], error: UllageError) -> Respons
     return answer(masked(request, found), headers)
 
 
-def handle_http_error(
-    request: Request[Any, Any, Any], error: HTTPException
-) -> Response[bytes]:
+def handle_http_error(request: AnyRequest, error: HTTPException) -> Response[bytes]:
     """Answers an error of the framework."""
     if error.detail == LEFT:  # the client is gone, and the server made no error
         return answer(problem(400, "bad-request", "The body broke off."))
@@ -323,7 +324,7 @@ def handle_http_error(
     return answer(masked(request, in_words(request, error)), error.headers)
 
 
-def handle_mistake(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+def handle_mistake(request: AnyRequest, error: Exception) -> Response[bytes]:
     """Unexpected errors: logged, not shown to the client."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return answer(problem(500, "internal", "Something went wrong that should not."))

@@ -11,7 +11,6 @@ from ullage_server.requests import TheHost
 
 @get(
     "/v1/quota",
-    operation_id="get_quota",
     summary="What your tenant may use today, and what is left",
 )
 async def get_quota(host: TheHost) -> QuotaView:

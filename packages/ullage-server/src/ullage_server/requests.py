@@ -7,9 +7,8 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from litestar import Request
 from litestar.datastructures import State
 from litestar.di import NamedDependency
 from litestar.exceptions import ClientException
@@ -22,6 +21,7 @@ from ullage.errors import InputError
 from ullage_agent.runtime.hosting import TenantHost, is_child
 from ullage_agent.runtime.session import Session
 from ullage_server.guard import unescaped
+from ullage_server.problems import AnyRequest
 from ullage_server.scopes import bearer_of
 
 TheHost: TypeAlias = NamedDependency[TenantHost]
@@ -44,7 +44,7 @@ class UnusableFile(InputError):
     """An uploaded file that can't be used."""
 
 
-def host_of(request: Request[Any, Any, Any], state: State) -> TenantHost:
+def host_of(request: AnyRequest, state: State) -> TenantHost:
     """The host behind this server as the tenant of the request's token sees it. Handlers have no other one."""
     return TenantHost(state.host, bearer_of(request).tenant)
 
@@ -74,7 +74,7 @@ def usable_id_in(file: str) -> str:
     return file
 
 
-async def check_body(request: Request[Any, Any, Any]) -> None:
+async def check_body(request: AnyRequest) -> None:
     """Checks JSON before it is decoded, so that unreadable or deep JSON is the client's error.
 
     Litestar reads a body that is described as JSON as such, whatever the client calls it. Raises ``ClientException``.
@@ -99,7 +99,7 @@ async def check_body(request: Request[Any, Any, Any]) -> None:
 
 @asynccontextmanager
 async def received(
-    request: Request[Any, Any, Any], name: str = "upload.jsonl"
+    request: AnyRequest, name: str = "upload.jsonl"
 ) -> AsyncIterator[Path]:
     """The body in a temporary file. Raises ``ClientException`` for an empty body.
 

@@ -22,9 +22,9 @@ NEEDED: Final[Mapping[str, TokenScope | None]] = {
     "index": None,
     "asset": None,
     "redeem_link": None,
-    "health": None,
-    "ready": None,
-    "drain": None,
+    "get_health": None,
+    "get_readiness": None,
+    "get_drain": None,
     "get_access": "read",
     "get_metrics": "read",
     "get_quota": "read",
@@ -162,7 +162,6 @@ def check_bearer(
 
 @get(
     "/v1/access",
-    operation_id="get_access",
     summary="Name, scopes and expiry of the token",
 )
 async def get_access(

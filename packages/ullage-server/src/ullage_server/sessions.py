@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
-from litestar import Request, delete, get, post
+from litestar import delete, get, post
 from litestar.datastructures import State
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
+from ullage.encoding import shown_as
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
 from ullage.store.export import export_lines, id_in
@@ -24,7 +25,7 @@ from ullage.store.searching import search
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 from ullage.store.words import in_code_units
 from ullage.turns.loop import Loop
-from ullage.turns.standing import NEEDS_A_PERSON, Standing, shown_as
+from ullage.turns.standing import NEEDS_A_PERSON, Standing
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
 from ullage_agent.runtime.session import Session
@@ -49,7 +50,7 @@ from ullage_server.api_types import (
     StandingView,
 )
 from ullage_server.guard import unescaped
-from ullage_server.problems import told
+from ullage_server.problems import AnyRequest, told
 from ullage_server.requests import (
     LARGEST,
     LONGEST_ID,
@@ -79,7 +80,6 @@ _NUMBER: Final[msgspec.json.Decoder[int]] = msgspec.json.Decoder(
 @post(
     "/v1/sessions",
     status_code=201,
-    operation_id="begin_session",
     summary="Create a session",
 )
 async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
@@ -94,7 +94,6 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 
 @get(
     "/v1/sessions",
-    operation_id="list_sessions",
     summary="List sessions, the last changed first",
 )
 async def list_sessions(
@@ -120,7 +119,6 @@ async def list_sessions(
 
 @get(
     "/v1/search",
-    operation_id="search_sessions",
     summary="Search titles, messages and tool results of all sessions",
 )
 async def search_sessions(
@@ -172,12 +170,9 @@ def place_of(text: str | None, reader: msgspec.json.Decoder[T]) -> T | None:
 
 @get(
     "/v1/sessions/{session:str}",
-    operation_id="get_session",
     summary="The state of a session",
 )
-async def get_session(
-    request: Request[Any, Any, Any], host: TheHost, opened: Opened
-) -> SessionState:
+async def get_session(request: AnyRequest, host: TheHost, opened: Opened) -> SessionState:
     """State, open tool calls, queue length and short status, all as of the event ``seq``."""
     found = await session_state(opened, await host.store.about(opened.id))
     return replace(found, held_by="") if bearer_of(request).session else found
@@ -186,7 +181,6 @@ async def get_session(
 @delete(
     "/v1/sessions/{session:str}",
     status_code=204,
-    operation_id="delete_session",
     summary="Delete a session",
 )
 async def delete_session(host: TheHost, session: FromPath[str]) -> None:
@@ -200,11 +194,10 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
 @post(
     "/v1/sessions/{session:str}/links",
     status_code=201,
-    operation_id="add_link",
     summary="A link: a token that reads this session alone",
 )
 async def add_link(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: State,
     session: FromPath[str],
@@ -225,7 +218,6 @@ async def add_link(
 @post(
     "/v1/sessions/{session:str}/fork",
     status_code=201,
-    operation_id="fork_session",
     summary="Fork a session",
 )
 async def fork_session(
@@ -243,7 +235,6 @@ async def fork_session(
 
 @get(
     "/v1/sessions/{session:str}/export",
-    operation_id="export_session",
     summary="The session as JSON lines",
     media_type=JSON_LINES,
 )
@@ -274,12 +265,11 @@ async def _gathered(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @post(
     "/v1/sessions/import",
     status_code=201,
-    operation_id="import_session",
     summary="Import an exported session, at rest",
     request_max_body_size=LARGEST,
 )
 async def import_session(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     id: Annotated[str | None, QueryParameter(pattern=ID)] = None,
 ) -> Import:
@@ -305,24 +295,17 @@ async def import_session(
     )
 
 
-def line_of(row: SessionRow) -> SessionLine:
-    """A session's row, without its fullness."""
-    return SessionLine(**_shown(row))
-
-
 def _listed(row: SessionRow) -> dict[str, Any]:
-    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
+    return shown(row) | {"used": row.standing.used, "window": row.standing.window}
 
 
-def _shown(row: SessionRow) -> dict[str, Any]:
+def shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
-    inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
-    shown = {name: value for name, value in row._asdict().items() if name not in inner}
+    line = {name: getattr(row, name) for name in SessionLine.__struct_fields__}
     if row.tenant != DEFAULT_TENANT:
-        shown["held_by"] = ""
-    standing = row.standing_now(time.time())
-    view = shown_as(StandingView, standing)
-    return {**shown, "standing": view}
+        line["held_by"] = ""
+    line["standing"] = shown_as(StandingView, row.standing_now(time.time()))
+    return line
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
@@ -330,7 +313,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     work = await session._look()
     loop = work.ledger.loop
     stopped = _stopped(session, row.tenant)
-    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    line = shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
     standing = line["standing"]
     lacks_driver = standing.kind in ("worker", "interrupted")
     note = stopped or loop.note or (standing.reason if lacks_driver else "")
@@ -339,15 +322,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
     open_calls = []
     for call in loop.open:
-        open_calls.append(
-            OpenToolCall(
-                call_id=call.call_id,
-                name=call.name,
-                arguments=call.arguments,
-                state=call.state,
-                digest=call.digest,
-            )
-        )
+        open_calls.append(shown_as(OpenToolCall, call))
     reading = work.memory.taken
     return SessionState(
         **line,

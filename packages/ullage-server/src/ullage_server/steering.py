@@ -12,7 +12,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 
 from ullage.context.preview import CompactionPreview
 from ullage.context.surgery import Surgery
-from ullage.encoding import encode
+from ullage.encoding import encode, shown_as
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven
 from ullage.masking import Secrets, refuse_passwords
@@ -54,7 +54,6 @@ PRIVATE = frozenset({"mcp", "models", "params"})
 @post(
     "/v1/sessions/{session:str}/cancel",
     status_code=200,
-    operation_id="cancel",
     summary="Cancel what runs",
 )
 async def cancel(
@@ -64,15 +63,12 @@ async def cancel(
     tools = None if data is None else data.tools
     done = await opened.cancel(tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
-    return CancelResult(
-        cancelled=done.cancelled, persisted=done.persisted, returned=returned
-    )
+    return shown_as(CancelResult, done, returned=returned)
 
 
 @post(
     "/v1/sessions/{session:str}/resume",
     status_code=202,
-    operation_id="resume",
     summary="Continue a turn that failed, used up its budget or was interrupted",
 )
 async def resume(opened: Opened) -> None:
@@ -83,7 +79,6 @@ async def resume(opened: Opened) -> None:
 @post(
     "/v1/sessions/{session:str}/approvals/{call:str}",
     status_code=202,
-    operation_id="approve",
     summary="Approve or refuse a tool call",
 )
 async def approve(opened: Opened, call: FromPath[str], data: JSONBody[Approval]) -> None:
@@ -135,7 +130,6 @@ async def _check_counts(
 
 @get(
     "/v1/sessions/{session:str}/approvals",
-    operation_id="list_approvals",
     summary="The calls that need approval, whole",
 )
 async def list_approvals(opened: Opened) -> Questions:
@@ -146,41 +140,25 @@ async def list_approvals(opened: Opened) -> Questions:
 def _shown(question: Question) -> QuestionView:
     lines = []
     for line in question.lines:
-        lines.append(tuple(CallPieceView(**piece._asdict()) for piece in line))
-    return QuestionView(
-        call_id=question.call_id,
-        name=question.name,
-        digest=question.digest,
-        lines=tuple(lines),
-        offer=question.offered,
-    )
+        lines.append(tuple(shown_as(CallPieceView, piece) for piece in line))
+    return shown_as(QuestionView, question, lines=tuple(lines), offer=question.offered)
 
 
 @get(
     "/v1/sessions/{session:str}/grants",
-    operation_id="list_grants",
     summary="What is allowed without asking",
 )
 async def list_grants(opened: Opened) -> GrantList:
     """In this session and in its project."""
     grants = []
     for scope, grant in await opened.grants():
-        grants.append(
-            GrantLine(
-                id=grant.id,
-                scope=scope,
-                tool=grant.tool,
-                prefix=grant.prefix,
-                at=grant.at,
-            )
-        )
+        grants.append(shown_as(GrantLine, grant, scope=scope))
     return GrantList(grants=tuple(grants))
 
 
 @delete(
     "/v1/sessions/{session:str}/grants/{grant:str}",
     status_code=204,
-    operation_id="revoke_grant",
     summary="Revoke what is allowed without asking",
 )
 async def revoke_grant(opened: Opened, grant: FromPath[str]) -> None:
@@ -190,7 +168,6 @@ async def revoke_grant(opened: Opened, grant: FromPath[str]) -> None:
 
 @get(
     "/v1/sessions/{session:str}/settings",
-    operation_id="get_settings",
     summary="The session's settings",
 )
 async def get_settings(opened: Opened, state: State) -> SettingsView:
@@ -224,7 +201,6 @@ def _shown_settings(settings: Mapping[str, Any], secrets: Secrets) -> dict[str, 
 
 @patch(
     "/v1/sessions/{session:str}/settings",
-    operation_id="change_settings",
     summary="Change settings of this session",
 )
 async def change_settings(
@@ -239,7 +215,6 @@ async def change_settings(
 @post(
     "/v1/sessions/{session:str}/compact",
     status_code=202,
-    operation_id="compact",
     summary="Compact now",
 )
 async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) -> None:
@@ -251,7 +226,6 @@ async def compact(opened: Opened, data: JSONBody[CompactOrder | None] = None) ->
 @post(
     "/v1/sessions/{session:str}/uncompact",
     status_code=202,
-    operation_id="uncompact",
     summary="Undo a compaction",
 )
 async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> FileChanges:
@@ -262,7 +236,6 @@ async def uncompact(opened: Opened, data: JSONBody[UncompactOrder]) -> FileChang
 @post(
     "/v1/sessions/{session:str}/preview",
     status_code=200,
-    operation_id="preview_compaction",
     summary="Show what a compaction would do",
 )
 async def preview_compaction(
@@ -277,7 +250,6 @@ async def preview_compaction(
 @post(
     "/v1/sessions/{session:str}/preview/{preview:str}/accept",
     status_code=202,
-    operation_id="accept_preview",
     summary="Make the compaction that a preview has shown",
 )
 async def accept_preview(
@@ -290,7 +262,6 @@ async def accept_preview(
 
 @get(
     "/v1/sessions/{session:str}/droppable",
-    operation_id="list_droppable",
     summary="The largest parts, and what dropping each would do",
 )
 async def list_droppable(
@@ -303,7 +274,6 @@ async def list_droppable(
 @post(
     "/v1/sessions/{session:str}/drop",
     status_code=200,
-    operation_id="drop",
     summary="Take results, images, messages or stretches out of view",
 )
 async def drop(opened: Opened, data: JSONBody[DropOrder]) -> Surgery:
@@ -317,7 +287,6 @@ async def drop(opened: Opened, data: JSONBody[DropOrder]) -> Surgery:
 @post(
     "/v1/sessions/{session:str}/pins",
     status_code=202,
-    operation_id="pin",
     summary="Keep messages through compactions",
 )
 async def pin(opened: Opened, data: JSONBody[PinOrder]) -> None:
@@ -328,7 +297,6 @@ async def pin(opened: Opened, data: JSONBody[PinOrder]) -> None:
 @post(
     "/v1/sessions/{session:str}/rename",
     status_code=202,
-    operation_id="rename",
     summary="Rename the session",
 )
 async def rename(opened: Opened, data: JSONBody[NewTitle]) -> None:
@@ -339,7 +307,6 @@ async def rename(opened: Opened, data: JSONBody[NewTitle]) -> None:
 @post(
     "/v1/sessions/{session:str}/rewind",
     status_code=202,
-    operation_id="rewind",
     summary="Continue from an earlier message",
 )
 async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> FileChanges:
@@ -349,7 +316,6 @@ async def rewind(opened: Opened, data: JSONBody[RewindOrder]) -> FileChanges:
 
 @get(
     "/v1/sessions/{session:str}/files",
-    operation_id="get_changed_files",
     summary="Files that tools changed since a message",
 )
 async def get_changed_files(
@@ -361,17 +327,10 @@ async def get_changed_files(
 
 @get(
     "/v1/sessions/{session:str}/explain/{message:str}",
-    operation_id="explain",
     summary="Where a message went",
 )
 async def explain(opened: Opened, message: FromPath[str]) -> Where:
     """In view, cleared, in a summary, or dropped, and why."""
     found = await opened.explain(unescaped(message))
-    return Where(
-        message=found.message,
-        status=found.status,
-        holder=found.holder,
-        pinned=found.pinned,
-        passages=tuple(PassageLine(**each._asdict()) for each in found.passages),
-        text=str(found),
-    )
+    passages = tuple(shown_as(PassageLine, each) for each in found.passages)
+    return shown_as(Where, found, passages=passages, text=str(found))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.datastructures import State as AppState
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
@@ -34,7 +34,7 @@ from ullage_server.event_stream import (
     streamed,
 )
 from ullage_server.guard import unescaped
-from ullage_server.problems import told
+from ullage_server.problems import AnyRequest, told
 from ullage_server.requests import TheHost, usable_id
 from ullage_server.scopes import bearer_of, check_bearer
 from ullage_server.ui.ag_ui import AgUiRun
@@ -65,13 +65,12 @@ PageWriter = UiStream | AgUiRun
 @post(
     "/v1/ai-sdk",
     status_code=200,
-    operation_id="chat_with_ai_sdk",
     summary="A turn of `useChat` (Vercel AI SDK): a message, or answers to calls; streams the answer",
     media_type=EVENT_STREAM,
     request_max_body_size=LARGEST_MESSAGE,
 )
 async def chat_with_ai_sdk(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     data: JSONBody[UiRequest],
@@ -83,13 +82,12 @@ async def chat_with_ai_sdk(
 
 @get(
     "/v1/ai-sdk/{session:str}/stream",
-    operation_id="resume_ai_sdk",
     summary="The answer that streams now, from its beginning (`resume` of `useChat`)",
     media_type=EVENT_STREAM,
     responses={204: ResponseSpec(None, description="No answer streams.")},
 )
 async def resume_ai_sdk(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     session: FromPath[str],
@@ -105,7 +103,6 @@ async def resume_ai_sdk(
 
 @get(
     "/v1/ai-sdk/{session:str}/messages",
-    operation_id="list_ui_messages",
     summary="What was said, as `messages` of `useChat` to begin with",
 )
 async def list_ui_messages(
@@ -130,13 +127,12 @@ async def list_ui_messages(
 @post(
     "/v1/ag-ui",
     status_code=200,
-    operation_id="run_ag_ui",
     summary="A run of AG-UI: a message, answers to interrupts, or neither; streams events",
     media_type=EVENT_STREAM,
     request_max_body_size=LARGEST_MESSAGE,
 )
 async def run_ag_ui(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TheHost,
     state: AppState,
     data: JSONBody[RunRequest],
@@ -154,7 +150,7 @@ async def run_ag_ui(
 
 
 async def _answered(
-    request: Request[Any, Any, Any],
+    request: AnyRequest,
     host: TenantHost,
     state: AppState,
     turn: PageTurn,
@@ -195,7 +191,7 @@ async def _opened(host: TenantHost, given: str, *, begins: bool) -> Session:
 
 
 async def _taken(
-    request: Request[Any, Any, Any], store: SessionStore, opened: Session, turn: PageTurn
+    request: AnyRequest, store: SessionStore, opened: Session, turn: PageTurn
 ) -> tuple[int, str]:
     """Answers calls and sends the message: the event after which its answer is found, and its id in the ledger.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import size_of
 from ullage.cli.table import what_of
 from ullage.display.text import (
     Line,
@@ -113,7 +112,7 @@ def largest_items(
 def previews(
     messages: Iterable[Message], items: Sequence[PartEstimate]
 ) -> dict[str, str]:
-    """How the text of each item begins, by the id of its part."""
+    """How the text of each item begins, as it is, by the id of its part."""
     wanted = {item.part for item in items}
     return {
         part.id: preview(part)
@@ -127,16 +126,15 @@ def preview(part: Part) -> str:
     """The beginning of a part's text, or what kind of thing it is."""
     match part:
         case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            text = part.text
+            return part.text[:PREVIEW_CHARACTERS]
         case ToolCallPart():
-            text = part.arguments
+            return part.arguments[:PREVIEW_CHARACTERS]
         case ImagePart():
-            text = f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
+            return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
         case FilePart():
-            text = part.name or part.mime
+            return part.name or part.mime
         case _:
-            text = ""
-    return printable(text[:PREVIEW_CHARACTERS])
+            return ""
 
 
 def _actual(step: Step) -> str:
@@ -162,12 +160,8 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
     rows: list[list[str]] = []
     before: Step | None = None
     for step in steps:
-        grown = "" if before is None else f"{size_of(step) - size_of(before):+,}"
-        outside = (
-            step.actual is not None
-            and not step.low <= step.actual <= step.high
-            and not step.first
-        )
+        grown = "" if before is None else f"{step.tokens - before.tokens:+,}"
+        outside = step.actual is not None and not step.is_inside and not step.first
         happened = [MARKS.get(mark, mark) for mark in dict.fromkeys(step.marks)]
         happened += (
             ["first estimate"]
