@@ -137,6 +137,9 @@ KEYS: Final = (
 )
 
 
+ELSEWHERE: Final = {"exit": "quit", "clear": "new", "cost": "spend"}
+"""Commands of Claude Code and Codex, which do here what they do there."""
+
 PREVIEW: Final = "--preview"
 YES: Final = "--yes"
 LOSE_REASONING: Final = "--lose-reasoning"
@@ -161,6 +164,7 @@ def parse(text: str) -> Typed | None:
 
 def command_of(name: str) -> Command | None:
     """The command of that name, or of that beginning where only one begins so."""
+    name = ELSEWHERE.get(name, name)
     exact = [command for command in COMMANDS if command.name == name]
     found = exact or [
         command for command in COMMANDS if name and command.name.startswith(name)
