@@ -287,6 +287,11 @@ def read_signature(function: Function, descriptions: Mapping[str, str]) -> Signa
     context_names: list[str] = []
     deps_type: object = None
     for each in _parameters(function, name):
+        if each.name == "self":
+            raise SettingError(
+                f"{name}: a method is a tool of its object: leave `@ullage.tool` out of the class, and give "
+                f"`tools=[thing.{name}]` or `ullage.tool(thing.{name})`."
+            )
         kind = with_constraints(hints.get(each.name, Any))
         context = _tool_context(kind)
         if context is not None:
