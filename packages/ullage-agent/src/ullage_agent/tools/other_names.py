@@ -183,6 +183,15 @@ _METHODS: Final[Mapping[str, str]] = {
     "write `ullage.subagent(agent, …)`": "to_tool",
 }
 
+_RESULTS: Final[Mapping[str, str]] = {
+    "the answer is `result.output`, its text `result.text`": (
+        "data final_output final_output_as content value response answer get_output"
+    ),
+    "the turn's messages are `result.messages`, and `session='ID'` of the next call continues them": (
+        "all_messages new_messages new_items to_input_list last_response_id last_agent message_history"
+    ),
+}
+
 
 def _by_name(table: Mapping[str, str]) -> dict[str, str]:
     return {name: said for said, names in table.items() for name in names.split()}
@@ -192,6 +201,7 @@ SETTINGS: Final = _by_name(_SETTINGS)
 CALLS: Final = SETTINGS | _by_name(_CALLS)
 TOOL_OPTIONS: Final = _by_name(_TOOL_OPTIONS)
 METHODS: Final = _by_name(_METHODS)
+RESULTS: Final = _by_name(_RESULTS)
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -216,3 +226,13 @@ def explained(
         return f"{quoted(name)} {said}."
     meant = did_you_mean(typed, known, cutoff=TYPO)
     return f"{quoted(name)} is no argument or setting here.{meant or f' {listed}'}"
+
+
+def lacks(
+    thing: object, what: str, name: str, others: Mapping[str, str]
+) -> AttributeError:
+    """The error for an attribute that there is not, with what it is called here."""
+    answer = others.get(name, "")
+    return AttributeError(
+        f"{what} has no {name!r}{answer and ': '}{answer}.", name=name, obj=thing
+    )
