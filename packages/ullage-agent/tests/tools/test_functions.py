@@ -139,6 +139,11 @@ def test_a_method_that_is_marked_in_its_class_is_refused_and_the_object_s_is_a_t
         def level(self, cask: int) -> str:
             return f"Cask {cask} is half full."
 
-    with pytest.raises(SettingError, match=r"give `tools=\[thing\.level\]`"):
+    def peek(ctx, cask: int) -> str:  # type: ignore[no-untyped-def]
+        return f"Cask {cask} of {ctx} is half full."
+
+    with pytest.raises(SettingError, match=r"give `tools=\[thing\.method\]`"):
         tool(Cellar.level)
+    with pytest.raises(SettingError, match=r"write `ctx: ullage\.ToolContext`"):
+        tool(peek)
     assert b"self" not in bytes(tool(Cellar().level).declaration.schema)

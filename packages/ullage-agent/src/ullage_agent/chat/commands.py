@@ -165,11 +165,9 @@ def parse(text: str) -> Typed | None:
 def command_of(name: str) -> Command | None:
     """The command of that name, or of that beginning where only one begins so."""
     name = ELSEWHERE.get(name, name)
-    exact = [command for command in COMMANDS if command.name == name]
-    found = exact or [
-        command for command in COMMANDS if name and command.name.startswith(name)
-    ]
-    return found[0] if len(found) == 1 else None
+    found = [each for each in COMMANDS if name and each.name.startswith(name)]
+    exact = [each for each in found if each.name == name]
+    return (exact or found)[0] if len(exact or found) == 1 else None
 
 
 def unknown(name: str) -> str:
