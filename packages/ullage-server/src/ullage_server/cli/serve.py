@@ -213,12 +213,11 @@ def token_sources(
     store: SessionStore, environment: Mapping[str, str]
 ) -> list[NamedTokens]:
     """The tokens of this machine, and with them those of a store of several machines."""
-    of_machine = FileRecords(data_directory(environment))
-    places: list[Records] = [of_machine]
-    shared = store.records()
-    if shared is not None:
-        places.append(shared)
-    return [NamedTokens(records) for records in places]
+    places: list[Records | None] = [
+        FileRecords(data_directory(environment)),
+        store.records(),
+    ]
+    return [NamedTokens(records) for records in places if records is not None]
 
 
 def should_show_live(args: argparse.Namespace, *, is_private: bool) -> bool:
