@@ -222,12 +222,12 @@ def places_here(places: Sequence[FoundSession]) -> Iterator[FoundSession]:
 
 
 def places_in(name: str, places: Iterable[FoundSession]) -> Iterator[FoundSession]:
-    """The sessions that were begun in the directory of that name."""
-    here = os.path.realpath(name)
+    """The sessions that were begun in the directory of that name. What a log names need not be a path."""
     for place in places:
         directory = directory_of(place)
-        if directory and os.path.realpath(directory) == here:
-            yield place
+        with suppress(OSError, ValueError):
+            if os.path.isabs(directory) and os.path.samefile(directory, name):
+                yield place
 
 
 def no_session(found: Found, *, names_places: bool = False) -> NoSessionFound:
