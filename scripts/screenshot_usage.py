@@ -78,7 +78,7 @@ def picture() -> str:
     found = calls()
     days = [FIRST + timedelta(days=number) for number in range(DAYS)]
     table = usage_table(
-        found, "day", lambda at: datetime.fromtimestamp(at, UTC).date(), PriceList(), days
+        found, "day", lambda at: datetime.fromtimestamp(at, UTC).date(), PriceList()
     )
     logs = [CallsOfLog(program="claude-code")] * 23 + [CallsOfLog(program="codex")] * 6
     past = PastCalls(logs, (), [])

@@ -15,7 +15,7 @@ from ullage.store.forking import fork
 from ullage.store.store import SessionRow
 from ullage.turns.loop import Loop, OpenCall, QueuedMessage
 from ullage_agent.runtime.dispatch import Embedded
-from ullage_server.sessions import line_of, state_of
+from ullage_server.sessions import shown, state_of
 from ullage_simulators import running
 
 
@@ -210,8 +210,8 @@ def test_each_state_has_its_word(loop: Loop, state: str) -> None:
 
 def test_tenants_see_that_a_session_is_driven_and_not_by_which_process() -> None:
     row = SessionRow("s", "title", "model", 1.0, 2.0, 3, "host:17", "", 2)
-    line = line_of(row._replace(tenant="acme"))
-    assert (line.held_by, line.standing.state) == ("", "works")
+    line = shown(row._replace(tenant="acme"))
+    assert (line["held_by"], line["standing"].state) == ("", "works")
 
 
 def test_who_asks_for_no_session_is_told_a_path_and_no_command(api: Api) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from ullage.advice.history import WindowHistory
-from ullage.advice.next_compaction import NextCompaction
 from ullage.advice.savings import SavedShare
 from ullage.advice.suggestions import Advice
+from ullage.encoding import shown_as
 from ullage_server.live_types import (
     SHOWN,
     AdviceLine,
@@ -25,26 +25,11 @@ def advice_view(advice: Advice, history: WindowHistory) -> AdviceView:
     """The suggestions for a session with this history."""
     lines: list[AdviceLine] = []
     for suggestion in advice.suggestions:
-        lines.append(
-            AdviceLine(
-                kind=suggestion.kind,
-                title=suggestion.title,
-                text=suggestion.text,
-                how=suggestion.how,
-                saving=suggestion.saving,
-                items=_named(suggestion.items, history),
-                count=len(suggestion.items),
-            )
-        )
-    ahead: CompactionAhead | None = None
-    if advice.compaction is not None:
-        ahead = _ahead(advice.compaction)
-    return AdviceView(
-        suggestions=tuple(lines),
-        total=advice.total,
-        compaction=ahead,
-        outcomes=advice.outcomes,
-    )
+        named = _named(suggestion.items, history)
+        count = len(suggestion.items)
+        lines.append(shown_as(AdviceLine, suggestion, items=named, count=count))
+    ahead = advice.compaction and shown_as(CompactionAhead, advice.compaction)
+    return shown_as(AdviceView, advice, suggestions=tuple(lines), compaction=ahead)
 
 
 def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[NamedItem, ...]:
@@ -60,15 +45,4 @@ def _named(shares: Sequence[SavedShare], history: WindowHistory) -> tuple[NamedI
             tokens=item.tokens,
         )
         for item in items[:NAMED]
-    )
-
-
-def _ahead(compaction: NextCompaction) -> CompactionAhead:
-    return CompactionAhead(
-        by=compaction.by,
-        threshold=compaction.threshold,
-        left=compaction.left,
-        leaves=compaction.leaves,
-        stays=compaction.stays,
-        note=compaction.note,
     )

@@ -13,6 +13,7 @@ from litestar import Litestar
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -50,65 +51,27 @@ from ullage_server.ui import routes
 
 log = logging.getLogger("ullage.server")
 
-HANDLERS = (
-    sessions.import_session,
-    sessions.begin_session,
-    sessions.list_sessions,
-    sessions.search_sessions,
-    sessions.get_session,
-    sessions.delete_session,
-    sessions.fork_session,
-    sessions.add_link,
-    sessions.export_session,
-    conversation.send_message,
-    conversation.list_messages,
-    conversation.list_queue,
-    conversation.edit_queued,
-    conversation.withdraw_queued,
-    conversation.get_kept,
-    steering.cancel,
-    steering.resume,
-    steering.approve,
-    steering.list_approvals,
-    steering.list_grants,
-    steering.revoke_grant,
-    steering.get_settings,
-    steering.change_settings,
-    steering.compact,
-    steering.uncompact,
-    steering.preview_compaction,
-    steering.accept_preview,
-    steering.list_droppable,
-    steering.drop,
-    steering.pin,
-    steering.rewind,
-    steering.get_changed_files,
-    steering.rename,
-    steering.explain,
-    window.get_context,
-    window.list_steps,
-    window.list_largest,
-    window.get_spend,
-    window.get_advice,
-    window.get_picture,
-    event_stream.follow_events,
-    window.look_at_log,
-    routes.chat_with_ai_sdk,
-    routes.resume_ai_sdk,
-    routes.list_ui_messages,
-    routes.run_ag_ui,
-    live.list_live,
-    live.follow_live,
-    page.index,
-    page.asset,
-    page.redeem_link,
-    health.health,
-    health.ready,
-    health.drain,
-    health.get_metrics,
-    quota.get_quota,
-    approvals.list_all_approvals,
-    scopes.get_access,
+ROUTES = (
+    sessions,
+    conversation,
+    steering,
+    window,
+    event_stream,
+    routes,
+    live,
+    page,
+    health,
+    quota,
+    approvals,
+    scopes,
+)
+"""The modules whose handlers are served."""
+
+HANDLERS = tuple(
+    found
+    for module in ROUTES
+    for found in vars(module).values()
+    if isinstance(found, HTTPRouteHandler)
 )
 
 

@@ -11,7 +11,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
 from ullage.codec.dimensions import image_size
-from ullage.encoding import encode
+from ullage.encoding import encode, shown_as
 from ullage.errors import CommandRefused, InputError
 from ullage.store.store import Receipt
 from ullage_agent.runtime.message_input import NamedFile
@@ -134,13 +134,7 @@ def _pieces(data: MessageContent) -> list[str | bytes | NamedFile]:
 
 def acknowledged(receipt: Receipt) -> Acknowledged:
     """A receipt as the API's type."""
-    return Acknowledged(
-        id=receipt.id,
-        position=receipt.position,
-        at=receipt.at,
-        state=receipt.state,
-        new=receipt.is_new,
-    )
+    return shown_as(Acknowledged, receipt, new=receipt.is_new)
 
 
 @get(
@@ -180,15 +174,7 @@ async def list_queue(opened: Opened) -> Queue:
     queue = []
     for pending in await opened.pending():
         message = msgspec.Raw(encode(pending.message))
-        queue.append(
-            PendingMessage(
-                id=pending.id,
-                position=pending.position,
-                at=pending.at,
-                kind=pending.kind,
-                message=message,
-            )
-        )
+        queue.append(shown_as(PendingMessage, pending, message=message))
     return Queue(queue=tuple(queue))
 
 

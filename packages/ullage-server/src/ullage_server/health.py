@@ -26,8 +26,8 @@ from ullage_server.metrics import Metrics
 log = logging.getLogger("ullage.server")
 
 
-@get("/healthz", operation_id="get_health", summary="Whether the process answers")
-async def health(state: AppState) -> Health:
+@get("/healthz", summary="Whether the process answers")
+async def get_health(state: AppState) -> Health:
     """Asks for nothing but the process itself, so that a database that is away restarts no server."""
     host: Host = state.host
     return Health(
@@ -37,8 +37,8 @@ async def health(state: AppState) -> Health:
     )
 
 
-@get("/readyz", operation_id="get_readiness", summary="Whether requests belong here")
-async def ready(state: AppState) -> Response[Readiness]:
+@get("/readyz", summary="Whether requests belong here")
+async def get_readiness(state: AppState) -> Response[Readiness]:
     """503 while it drains, and while the store does not answer or has tables of another version.
 
     Without its dispatch messages are stored, and found by the workers: it lacks something, and is ready all the same.
@@ -53,8 +53,8 @@ async def ready(state: AppState) -> Response[Readiness]:
     )
 
 
-@get("/drainz", operation_id="get_drain", summary="Whether it takes new work")
-async def drain(state: AppState) -> Response[None]:
+@get("/drainz", summary="Whether it takes new work")
+async def get_drain(state: AppState) -> Response[None]:
     """404 once it drains: HAProxy (``http-check disable-on-404``) then keeps its connections and makes no new ones."""
     return Response(None, status_code=404 if state.host.is_draining else 200)
 

@@ -19,24 +19,18 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, HeaderParameter
 from msgspec.structs import replace
 
+from ullage.encoding import shown_as
 from ullage.envelope import LOG_BYTES
 from ullage.events import Event
 from ullage.importers import ImportedSession
 from ullage.importers.detect import databases
 from ullage.importers.growing import GrowingLog, LogEnds
-from ullage.meter.reading import Reading
 from ullage.watching.running import RunningList, RunningSession, log_meter
 from ullage.watching.watched import UnusableSession
-from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LiveView
 from ullage_server.live_types import SHOWN, LiveLine, LiveList
 from ullage_server.problems import LiveOff, NoLiveSession
-from ullage_server.window import (
-    facts_of,
-    largest_of,
-    session_advice,
-    step_lines,
-)
+from ullage_server.window import log_view
 
 LIST_S: Final = 1.0
 """Seconds for which a list is given again without a look at the logs."""
@@ -186,24 +180,23 @@ class _GrowingView:
         begun = self._clock()
         assert self._imported is not None
         meter = log_meter(self._imported)
-        events = (*self._events, *self._held)
-        history, advice = session_advice(events, meter, self._imported)
+        view = log_view(self._imported, (*self._events, *self._held), meter)
         if not len(meter) and not meter.steps:
             raise UnusableSession(
                 "This session holds no message and no model call yet. Try again after its first answer."
             )
-        reading = meter.reading()
-        facts = facts_of(self._imported, len(meter.steps))
+        facts, reading = view.log, view.reading
         if session.format in DATABASE_FORMATS:
             facts = replace(facts, lines=None)
-        line = _line(session, reading, len(meter.steps), time.time())
-        self._view = LiveView(
-            reading=reading,
+        session = replace(
+            session, reading=reading, model=reading.model, calls=facts.calls
+        )
+        line = line_of(session, time.time())
+        self._view = shown_as(
+            LiveView,
+            view,
             log=facts,
-            steps=tuple(step_lines(meter.steps, history.causes)),
-            largest=largest_of(meter),
-            advice=advice_view(advice, history),
-            line=replace(line, id=self._name, model=reading.model[:SHOWN]),
+            line=replace(line, id=self._name),
             is_running=is_running,
             is_whole=not self._log.leaves_out,
         )
@@ -225,15 +218,12 @@ def _log_of(session: RunningSession) -> GrowingLog:
 
 def line_of(session: RunningSession, now: float) -> LiveLine:
     """A line of the list. Names no path beyond the directory's own name."""
-    return _line(session, session.reading, session.calls, now)
-
-
-def _line(
-    session: RunningSession, reading: Reading | None, calls: int, now: float
-) -> LiveLine:
+    reading = session.reading
     name = session.id if session.format in DATABASE_FORMATS else ""
     used = None if reading is None else reading.used
-    return LiveLine(
+    return shown_as(
+        LiveLine,
+        session,
         id=live_id(session.path, name),
         program=session.program[:SHOWN],
         project=session.project[:SHOWN],
@@ -241,8 +231,6 @@ def _line(
         model=session.model[:SHOWN],
         changed=session.active_at,
         is_busy=now - session.active_at < BUSY_S,
-        is_proxied=session.is_proxied,
-        calls=calls,
         tokens=None if used is None else used.tokens,
         low=None if used is None else used.low,
         high=None if used is None else used.high,

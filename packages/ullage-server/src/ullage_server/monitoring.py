@@ -19,7 +19,12 @@ from ullage_server.metrics import Metrics
 from ullage_server.serving import LimitedServer
 from ullage_server.tokens import Tokens
 
-HANDLERS = (health.health, health.ready, health.drain, health.get_metrics)
+HANDLERS = (
+    health.get_health,
+    health.get_readiness,
+    health.get_drain,
+    health.get_metrics,
+)
 
 
 class _LookedAt(LimitedServer):

@@ -24,9 +24,10 @@ import httpx2
 import msgspec
 
 from ullage.display.text import printable
+from ullage.encoding import shown_as
 from ullage.errors import SettingError, UllageError
 from ullage.store.store import Revision, SessionRow, SessionStore, SharedKey
-from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding, shown_as
+from ullage.turns.standing import NEEDS_A_PERSON, ShownStanding
 from ullage_server.policy import (
     MOST_NOTICED,
     NOTICE_CLAIM_S,

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
+from litestar import Request
 from litestar.enums import OpenAPIMediaType
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import OpenAPIRenderPlugin
@@ -21,7 +22,8 @@ from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage_agent.file_history.report import FileChanges
 from ullage_server import api_types, live_types
-from ullage_server.problems import MEDIA_TYPE, AnyRequest
+from ullage_server.problems import MEDIA_TYPE
+from ullage_server.scopes import name_of
 from ullage_server.ui import bodies
 
 PREFIX: Final = "#/components/schemas/"
@@ -69,7 +71,9 @@ class JsonPlugin(OpenAPIRenderPlugin):
         super().__init__(path="/openapi.json", media_type=OpenAPIMediaType.OPENAPI_JSON)
         self._made: bytes | None = None
 
-    def render(self, request: AnyRequest, openapi_schema: dict[str, Any]) -> bytes:
+    def render(
+        self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]
+    ) -> bytes:
         if self._made is None:
             self._made = msgspec.json.encode(completed(openapi_schema))
         return self._made
@@ -86,7 +90,7 @@ def described() -> OpenAPIConfig:
         ),
         security=[{"token": []}, {}],
         use_handler_docstrings=True,
-        operation_id_creator=lambda handler, method, path: handler.handler_name,
+        operation_id_creator=lambda handler, *_: name_of(handler),
         render_plugins=[JsonPlugin()],
     )
 

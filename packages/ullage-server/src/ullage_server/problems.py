@@ -40,15 +40,15 @@ from ullage_server.api_types import FieldProblem, Problem
 from ullage_server.live_types import SHOWN
 from ullage_server.tokens import ANYONE
 
-AnyRequest: TypeAlias = Request[Any, Any, Any]
-"""A request of this application."""
-
 log = logging.getLogger("ullage.server")
 
 LEFT: Final = "client disconnected prematurely"
 """The framework's message for a client that disconnected in the middle of its body."""
 
 MEDIA_TYPE: Final = "application/problem+json"
+
+AnyRequest: TypeAlias = Request[Any, Any, Any]
+"""A request, whatever its user, its token and its state."""
 
 
 class ScopeMissing(UllageError):
@@ -246,7 +246,11 @@ def in_words(request: AnyRequest, error: HTTPException) -> Problem:
     elif isinstance(error.__cause__, SerializationException):
         detail = f"The body of {asked} is no JSON: {detail}."
     elif found.status == 404 and detail == found.title:
-        known = [route.path for route in request.app.routes]
+        session = "".join(path.split("/")[3:4])
+        known = [
+            route.path.replace("{session:str}", session).replace(":str}", "}")
+            for route in request.app.routes
+        ]
         detail = f"There is no path {path}.{did_you_mean(path, known)}"
     elif found.status == 405:
         detail = f"{request.method} is no method of {path}: the header Allow names those it takes."

@@ -17,6 +17,7 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
+from ullage.encoding import shown_as
 from ullage.errors import UllageError
 from ullage.masking import refuse_passwords
 from ullage.store.export import export_lines, id_in
@@ -24,7 +25,7 @@ from ullage.store.searching import search
 from ullage.store.store import DEFAULT_TENANT, SessionCursor, SessionRow
 from ullage.store.words import in_code_units
 from ullage.turns.loop import Loop
-from ullage.turns.standing import NEEDS_A_PERSON, Standing, shown_as
+from ullage.turns.standing import NEEDS_A_PERSON, Standing
 from ullage.watching.status import status_of
 from ullage_agent.runtime.copying import fork, imported
 from ullage_agent.runtime.session import Session
@@ -294,24 +295,17 @@ async def import_session(
     )
 
 
-def line_of(row: SessionRow) -> SessionLine:
-    """A session's row, without its fullness."""
-    return SessionLine(**_shown(row))
-
-
 def _listed(row: SessionRow) -> dict[str, Any]:
-    return _shown(row) | {"used": row.standing.used, "window": row.standing.window}
+    return shown(row) | {"used": row.standing.used, "window": row.standing.window}
 
 
-def _shown(row: SessionRow) -> dict[str, Any]:
+def shown(row: SessionRow) -> dict[str, Any]:
     """A session's row as JSON. The driver's name has that of its machine, and is not for tenants."""
-    inner = ("drivers", "key", "due_at", "tenant", "standing", "listed")
-    shown = {name: value for name, value in row._asdict().items() if name not in inner}
+    line = {name: getattr(row, name) for name in SessionLine.__struct_fields__}
     if row.tenant != DEFAULT_TENANT:
-        shown["held_by"] = ""
-    standing = row.standing_now(time.time())
-    view = shown_as(StandingView, standing)
-    return {**shown, "standing": view}
+        line["held_by"] = ""
+    line["standing"] = shown_as(StandingView, row.standing_now(time.time()))
+    return line
 
 
 async def session_state(session: Session, row: SessionRow) -> SessionState:
@@ -319,7 +313,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     work = await session._look()
     loop = work.ledger.loop
     stopped = _stopped(session, row.tenant)
-    line = _shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
+    line = shown(row) | {"seq": loop.seq, "model": work.settings.model or row.model}
     standing = line["standing"]
     lacks_driver = standing.kind in ("worker", "interrupted")
     note = stopped or loop.note or (standing.reason if lacks_driver else "")
@@ -328,15 +322,7 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
         note = f"{loop.retry_note} Waiting {wait_s:.0f} s"
     open_calls = []
     for call in loop.open:
-        open_calls.append(
-            OpenToolCall(
-                call_id=call.call_id,
-                name=call.name,
-                arguments=call.arguments,
-                state=call.state,
-                digest=call.digest,
-            )
-        )
+        open_calls.append(shown_as(OpenToolCall, call))
     reading = work.memory.taken
     return SessionState(
         **line,

@@ -12,7 +12,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 
 from ullage.context.preview import CompactionPreview
 from ullage.context.surgery import Surgery
-from ullage.encoding import encode
+from ullage.encoding import encode, shown_as
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven
 from ullage.masking import Secrets, refuse_passwords
@@ -63,9 +63,7 @@ async def cancel(
     tools = None if data is None else data.tools
     done = await opened.cancel(tools)
     returned = tuple(msgspec.Raw(encode(message)) for message in done.returned)
-    return CancelResult(
-        cancelled=done.cancelled, persisted=done.persisted, returned=returned
-    )
+    return shown_as(CancelResult, done, returned=returned)
 
 
 @post(
@@ -142,14 +140,8 @@ async def list_approvals(opened: Opened) -> Questions:
 def _shown(question: Question) -> QuestionView:
     lines = []
     for line in question.lines:
-        lines.append(tuple(CallPieceView(**piece._asdict()) for piece in line))
-    return QuestionView(
-        call_id=question.call_id,
-        name=question.name,
-        digest=question.digest,
-        lines=tuple(lines),
-        offer=question.offered,
-    )
+        lines.append(tuple(shown_as(CallPieceView, piece) for piece in line))
+    return shown_as(QuestionView, question, lines=tuple(lines), offer=question.offered)
 
 
 @get(
@@ -160,15 +152,7 @@ async def list_grants(opened: Opened) -> GrantList:
     """In this session and in its project."""
     grants = []
     for scope, grant in await opened.grants():
-        grants.append(
-            GrantLine(
-                id=grant.id,
-                scope=scope,
-                tool=grant.tool,
-                prefix=grant.prefix,
-                at=grant.at,
-            )
-        )
+        grants.append(shown_as(GrantLine, grant, scope=scope))
     return GrantList(grants=tuple(grants))
 
 
@@ -348,11 +332,5 @@ async def get_changed_files(
 async def explain(opened: Opened, message: FromPath[str]) -> Where:
     """In view, cleared, in a summary, or dropped, and why."""
     found = await opened.explain(unescaped(message))
-    return Where(
-        message=found.message,
-        status=found.status,
-        holder=found.holder,
-        pinned=found.pinned,
-        passages=tuple(PassageLine(**each._asdict()) for each in found.passages),
-        text=str(found),
-    )
+    passages = tuple(shown_as(PassageLine, each) for each in found.passages)
+    return shown_as(Where, found, passages=passages, text=str(found))

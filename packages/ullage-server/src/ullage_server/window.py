@@ -17,19 +17,12 @@ from ullage.advice.cause import Cause
 from ullage.advice.history import WindowHistory, history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestions import Advice, advice_of
+from ullage.cli.context import largest
+from ullage.cli.listing import previews
+from ullage.encoding import shown_as
 from ullage.events import Event, FirstCall
 from ullage.importers import ImportedSession
 from ullage.importers.subagent_tools import subagent_tools
-from ullage.messages import (
-    FilePart,
-    ImagePart,
-    Part,
-    ProviderItem,
-    ReasoningPart,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-)
 from ullage.meter.meter import Meter
 from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
@@ -37,7 +30,7 @@ from ullage.meter.track import Step
 from ullage.watching.usable_logs import read_usable
 from ullage_server.advice_view import advice_view
 from ullage_server.api_types import LargeItem, Largest, LogFacts, LogView, StepLine, Steps
-from ullage_server.live_types import SHOWN, AdviceView
+from ullage_server.live_types import AdviceView
 from ullage_server.problems import AnyRequest
 from ullage_server.requests import LARGEST, Opened, TheHost, received
 
@@ -138,53 +131,18 @@ def step_lines(
     """The steps as lines, with the causes by call."""
     before: int | None = None
     for step in steps:
-        size = step.estimated if step.actual is None else step.actual
-        yield StepLine(
-            number=step.number,
-            call=step.call,
-            at=step.at,
-            estimated=step.estimated,
-            low=step.low,
-            high=step.high,
-            actual=step.actual,
-            error=step.error,
-            error_percent=step.error_percent,
-            tokens=size,
-            grown=None if before is None else size - before,
-            marks=step.marks,
-            first=step.first,
-            refused=step.refused,
-            cause=causes.get(step.call),
-        )
-        before = size
+        grown = None if before is None else step.tokens - before
+        yield shown_as(StepLine, step, grown=grown, cause=causes.get(step.call))
+        before = step.tokens
 
 
 def largest_of(meter: Meter, count: int = 200) -> tuple[LargeItem, ...]:
     """The largest items that cost anything, with the beginning of each."""
-    items = [item for item in meter.largest(count) if item.tokens]
-    wanted = {item.part for item in items}
-    previews = {}
-    for message in meter.messages:
-        for part in message.parts:
-            if part.id in wanted:
-                previews[part.id] = _preview(part)
+    items = largest(meter, count)
+    texts = previews(meter.messages, items)
     return tuple(
-        LargeItem(**item._asdict(), preview=previews.get(item.part, "")) for item in items
+        shown_as(LargeItem, item, preview=texts.get(item.part, "")) for item in items
     )
-
-
-def _preview(part: Part) -> str:
-    match part:
-        case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            return part.text[:SHOWN]
-        case ToolCallPart():
-            return part.arguments[:SHOWN]
-        case ImagePart():
-            return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
-        case FilePart():
-            return part.name or part.mime
-        case _:
-            return ""
 
 
 @post(
@@ -216,26 +174,17 @@ def read_log(
     """The reading of a log file. Raises ``NotASession``, ``UnreadableInput``, ``UnusableSession``."""
     imported = read_usable(path, session)
     meter = Meter(window=window, overhead=earlier)
-    history, advice = session_advice(imported.events, meter, imported)
+    return log_view(imported, imported.events, meter)
+
+
+def log_view(imported: ImportedSession, events: Sequence[Event], meter: Meter) -> LogView:
+    """What these events of a log come to. ``meter`` is one without events; it has applied them afterwards."""
+    history, advice = session_advice(events, meter, imported)
+    calls, skipped = len(meter.steps), dict(imported.reasons)
     return LogView(
         reading=meter.reading(),
-        log=facts_of(imported, len(meter.steps)),
+        log=shown_as(LogFacts, imported, calls=calls, skipped=skipped),
         steps=tuple(step_lines(meter.steps, history.causes)),
         largest=largest_of(meter),
         advice=advice_view(advice, history),
-    )
-
-
-def facts_of(imported: ImportedSession, calls: int) -> LogFacts:
-    """The facts about a log with so many calls."""
-    return LogFacts(
-        format=imported.format,
-        program=imported.program,
-        title=imported.title,
-        session=imported.session,
-        calls=calls,
-        lines=imported.lines,
-        skipped_lines=imported.skipped_lines,
-        skipped=dict(imported.reasons),
-        other_sessions=imported.other_sessions,
     )

@@ -100,6 +100,30 @@ class _Answer:
     """When the answer began that goes on without a reader; 0 for any other."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that a wire answers, without its body. ``number`` counts those for an answer, and is 0 for others."""
+
+    wire: WireSimulator
+    endpoint: Route
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    number: int = 0
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.wire.key(self.headers, self.query)
+
+    def ended(self, status: int, body: Any = None, **more: Any) -> Exchange:
+        """How it was answered."""
+        return Exchange(
+            self.number, self.wire.name, self.method, self.path, status, body, **more
+        )
+
+
 class App:
     """The ASGI application. ``on_exchange`` is called after each request, on the server's thread."""
 
@@ -134,37 +158,32 @@ class App:
             await _send(send, _Answer(426, [_body(_NO_WEBSOCKETS)]))
             return
         path = request.url.path
-        routed = self._route(request.method, path, request.query_params)
+        headers, query = request.headers, request.query_params
+        routed = self._route(request.method, path, headers, query)
         if routed is None:
             missing = {"error": {"message": f"No simulator serves {path}."}}
             await _send(send, _Answer(404, [_body(missing)]))
             return
-        wire, endpoint = routed
-        number, faults = self._number(endpoint, path)
+        asked = self._numbered(routed)
         try:
             raw = await request.body()
         except (
             ClientDisconnect
         ):  # in the middle of its request: no one waits for an answer
             return
-        exchange, answer = self._answer(
-            wire, endpoint, request.headers, request.query_params, raw, number, faults
-        )
-        self._record(replace(exchange, method=request.method, path=path))
-        await self._deliver(send, answer, faults)
+        exchange, answer = self._answer(asked, raw)
+        self._record(exchange)
+        await self._deliver(send, answer, asked.faults)
 
-    def _number(
-        self,
-        endpoint: Route,
-        path: str,
-    ) -> tuple[int, tuple[Fault, ...]]:
-        """The number of a request for an answer, 0 for others; and its faults."""
-        if endpoint.kind != "generate":
-            return 0, ()
+    def _numbered(self, asked: _Asked) -> _Asked:
+        """A request for an answer with its number and its faults."""
+        if asked.endpoint.kind != "generate":
+            return asked
         self.memory.requests += 1
         number = self.memory.requests
         faults = self.memory.scenario.faults
-        return number, tuple(fault for fault in faults if fault.applies(number, path))
+        applied = tuple(fault for fault in faults if fault.applies(number, asked.path))
+        return replace(asked, number=number, faults=applied)
 
     def _record(self, exchange: Exchange) -> None:
         self.exchanges.append(exchange)
@@ -182,28 +201,26 @@ class App:
         from starlette.websockets import WebSocket
 
         connection = WebSocket(scope, receive, send)
-        headers, query = connection.headers, connection.query_params
         path = connection.url.path
-        routed = self._route(SOCKET, path, query)
+        routed = self._route(SOCKET, path, connection.headers, connection.query_params)
         if routed is None:
             await connection.send_denial_response(JSONResponse(_NO_WEBSOCKETS, 426))
             return
-        wire, endpoint = routed
         try:
-            self._admit(wire, headers, query, b"")
+            self._admit(routed, b"")
         except CallRefused as refusal:
-            shown = JSONResponse(wire.error(refusal.refused), refusal.refused.status)
+            shown = JSONResponse(
+                routed.wire.error(refusal.refused), refusal.refused.status
+            )
             await connection.send_denial_response(shown)
             return
         await connection.accept()
         async for text in connection.iter_text():
-            number, faults = self._number(endpoint, path)
-            exchange, answer = self._answer(
-                wire, endpoint, headers, query, text.encode(), number, faults
-            )
-            self._record(replace(exchange, method=SOCKET, path=path))
-            end = first(faults, "cut", "hang", "reset")
-            messages = self._paced(_messages(exchange, answer), faults)
+            asked = self._numbered(routed)
+            exchange, answer = self._answer(asked, text.encode())
+            self._record(exchange)
+            end = first(asked.faults, "cut", "hang", "reset")
+            messages = self._paced(_messages(exchange, answer), asked.faults)
             if end is not None:
                 messages = _until(messages, end.at)
             async for message in messages:
@@ -213,15 +230,19 @@ class App:
                 return
 
     def _route(
-        self, method: str, path: str, query: Mapping[str, str]
-    ) -> tuple[WireSimulator, Route] | None:
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+    ) -> _Asked | None:
         name, _, rest = path.lstrip("/").partition("/")
         for wire in self.wires.get(name, ()):
             endpoint = wire.route(method, f"/{rest}", query)
             if endpoint and endpoint.kind == "count" and not self.memory.scenario.counts:
                 return None
             if endpoint:
-                return wire, endpoint
+                return _Asked(wire, endpoint, method, path, headers, query)
         return None
 
     def truth(self) -> Truth:
@@ -232,25 +253,15 @@ class App:
         """Let go of all requests that hang. Call it on the server's own loop."""
         self._closing.set()
 
-    def _answer(
-        self,
-        wire: WireSimulator,
-        endpoint: Route,
-        headers: Mapping[str, str],
-        query: Mapping[str, str],
-        raw: bytes,
-        number: int,
-        faults: tuple[Fault, ...],
-    ) -> tuple[Exchange, _Answer]:
-        kinds = tuple(fault.kind for fault in faults)
-        trouble = first(faults, "status")
+    def _answer(self, asked: _Asked, raw: bytes) -> tuple[Exchange, _Answer]:
+        wire, endpoint = asked.wire, asked.endpoint
+        kinds = tuple(fault.kind for fault in asked.faults)
+        trouble = first(asked.faults, "status")
         if trouble:
             refused = wire.trouble(trouble.status)
             wait = trouble.retry_after_s
             more = {} if wait is None else {"retry-after": f"{wait:g}"}
-            exchange = Exchange(
-                number, wire.name, "", "", trouble.status, said=refused.text, faults=kinds
-            )
+            exchange = asked.ended(trouble.status, said=refused.text, faults=kinds)
             return exchange, _Answer(
                 trouble.status, [_body(wire.error(refused))], headers=more
             )
@@ -258,85 +269,70 @@ class App:
         stream = False
         warnings: list[Refused] = []
         if endpoint.kind == "hello":
-            return Exchange(number, wire.name, "", "", 200), _Answer(
-                200, [_body({"message": "hello"})]
-            )
+            return asked.ended(200), _Answer(200, [_body({"message": "hello"})])
         try:
-            self._admit(wire, headers, query, raw)
+            self._admit(asked, raw)
             if endpoint.kind == "models":
-                return Exchange(number, wire.name, "", "", 200), self._models(
-                    wire, endpoint
-                )
+                return asked.ended(200), self._models(wire, endpoint)
             body = (
                 wire.read(raw or b"{}") if endpoint.kind == "stored" else wire.read(raw)
             )
             if endpoint.kind == "stored":
                 with _well_formed(wire):
-                    kept = wire.stored(self.memory, endpoint, query, body)
-                accepted = Exchange(number, wire.name, "", "", 200, body)
+                    kept = wire.stored(self.memory, endpoint, asked.query, body)
+                accepted = asked.ended(200, body)
                 if isinstance(kept, Replay):
                     kind = wire.content_type
                     return accepted, _Answer(200, kept.frames, kind, {}, True, kept.begun)
                 return accepted, _Answer(200, [_body(kept)])
             stream = endpoint.kind == "generate" and wire.wants_stream(body, endpoint)
-            call = self._call(wire, endpoint, headers, body, stream, number)
+            call = self._call(asked, body, stream)
             warnings = call.warnings
-            limit = self._rate_limit(wire, headers, query, call)
+            limit = self._rate_limit(asked, call)
             if endpoint.kind == "generate" and (wait_s := limit.take()) is not None:
                 refused = wire.trouble(429)
-                exchange = Exchange(number, wire.name, "", "", 429, said=refused.text)
+                exchange = asked.ended(429, said=refused.text)
                 shown = limit.headers(wire.name, wait_s)
                 return exchange, _Answer(429, [_body(wire.error(refused))], headers=shown)
             if endpoint.kind in ("count", "keep"):
                 counted = count(
                     _understood(wire, call), call.model, call.drawn, stream=False
                 )
-                accepted = Exchange(number, wire.name, "", "", 200, body)
+                accepted = asked.ended(200, body)
                 answer = _Answer(200, [_body(wire.count_reply(call, counted))])
             else:
-                bill, answer = self._generate(wire, call, faults)
+                bill, answer = self._generate(wire, call, asked.faults)
                 limit.spend(bill.input - bill.cache_read)
                 answer.headers |= limit.headers(wire.name, None)
-                accepted = Exchange(
-                    number, wire.name, "", "", 200, body, bill=bill, faults=kinds
-                )
+                accepted = asked.ended(200, body, bill=bill, faults=kinds)
             return replace(accepted, warnings=tuple(warnings)), answer
         except CallRefused as refusal:
             refused = refusal.refused
-        exchange = Exchange(
-            number, wire.name, "", "", refused.status, body, refused.name, refused.text
+        exchange = asked.ended(
+            refused.status,
+            body,
+            rule=refused.name,
+            said=refused.text,
+            warnings=tuple(warnings),
         )
-        exchange = replace(exchange, warnings=tuple(warnings))
         frames = wire.refusal_in_stream(refused) if stream else None
         if frames:
             return exchange, _Answer(200, frames, wire.content_type, streams=True)
         return exchange, _Answer(refused.status, [_body(wire.error(refused))])
 
-    def _rate_limit(
-        self,
-        wire: WireSimulator,
-        headers: Mapping[str, str],
-        query: Mapping[str, str],
-        call: CallInProgress,
-    ) -> RateLimit:
-        of = (wire.name, wire.key(headers, query), call.model.name)
+    def _rate_limit(self, asked: _Asked, call: CallInProgress) -> RateLimit:
+        of = (asked.wire.name, asked.key, call.model.name)
         if of not in self._rate_limits:
             scenario = self.memory.scenario
             limits = scenario.requests_per_minute, scenario.tokens_per_minute
             self._rate_limits[of] = RateLimit(*limits, time.time)
         return self._rate_limits[of]
 
-    def _admit(
-        self,
-        wire: WireSimulator,
-        headers: Mapping[str, str],
-        query: Mapping[str, str],
-        raw: bytes,
-    ) -> None:
+    def _admit(self, asked: _Asked, raw: bytes) -> None:
+        wire, key, wanted = asked.wire, asked.key, self.memory.scenario.key
         limit = self.memory.scenario.max_body_bytes or wire.max_body_bytes
         if len(raw) > limit:
             raise wire.refuse("body_too_large", limit=limit, size=len(raw))
-        key, wanted = wire.key(headers, query), self.memory.scenario.key
         if not key:
             raise wire.refuse("key_missing")
         if wanted and key != wanted:
@@ -358,28 +354,21 @@ class App:
             models = [replace(found, name=name)]
         return _Answer(200, [_body(wire.models_reply(models, name))])
 
-    def _call(
-        self,
-        wire: WireSimulator,
-        endpoint: Route,
-        headers: Mapping[str, str],
-        body: Body,
-        stream: bool,
-        number: int,
-    ) -> CallInProgress:
-        name = wire.named_model(body, endpoint)
+    def _call(self, asked: _Asked, body: Body, stream: bool) -> CallInProgress:
+        wire = asked.wire
+        name = wire.named_model(body, asked.endpoint)
         model = self.memory.scenario.model(name, wire.family)
         if model is None:
             raise wire.refuse("model_unknown", model=name)
         return CallInProgress(
             self.memory,
-            endpoint,
-            headers,
+            asked.endpoint,
+            asked.headers,
             body,
             model,
             self.memory.numbers(model),
             stream,
-            number,
+            asked.number,
             name,
         )
 
@@ -432,7 +421,8 @@ class App:
             return bill, _Answer(
                 200, bend([_body(wire.reply(call, spoken, usage))], faults, wire.unknown)
             )
-        frames = wire.frames(call, spoken, usage, late=mode == "late")
+        call.bills_late = mode == "late"
+        frames = wire.frames(call, spoken, usage)
         kind = wire.content_type if call.endpoint.sse else "application/json"
         return bill, _Answer(200, bend(frames, faults, wire.unknown), kind, streams=True)
 

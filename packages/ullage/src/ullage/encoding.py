@@ -10,7 +10,7 @@ from __future__ import annotations
 import types
 import typing
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import msgspec.structs
@@ -19,6 +19,8 @@ from ullage.bounds import UNREADABLE
 from ullage.errors import InputError
 from ullage.events import VERSION, Event, UnknownEvent
 from ullage.messages import UnknownPart
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 RawObject = dict[str, msgspec.Raw]
 
@@ -40,6 +42,21 @@ def encode(word: msgspec.Struct) -> bytes:
     """
     plain = _encoder.encode(word)
     return _encoder.encode(_whole(word)) if _TAG in plain else plain
+
+
+def shown_as(kind: type[S], value: object, **others: object) -> S:
+    """What people and programs outside are told of a value: its fields that ``kind`` has too, and ``others``.
+
+    Args:
+        kind: The type of the answer.
+        value: The value inside, which has a field for each one that is not among ``others``.
+        others: Fields of the answer that differ from the value's, or that it lacks.
+    """
+    fields = dict(others)
+    for name in kind.__struct_fields__:
+        if name not in fields:
+            fields[name] = getattr(value, name)
+    return kind(**fields)
 
 
 @cache

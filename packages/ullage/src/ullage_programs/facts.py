@@ -48,6 +48,21 @@ class Circumstances(Record):
     max_output: int | None = None
     settings: ClientSettings = NO_SETTINGS
 
+    def number(self, name: str) -> SetNumber | None:
+        """The number that a setting has; ``None`` where it has none."""
+        setting = self.settings.get(name)
+        value = number_of(setting)
+        if setting is None or value is None:
+            return None
+        return SetNumber(value, setting.place)
+
+
+class SetNumber(Record):
+    """A positive number in a program's settings, and its place."""
+
+    value: float
+    place: str
+
 
 class ClientLimit(Record):
     """One limit of a program. ``tokens`` of ``None``: the program has none, such as a compaction that is turned off."""
@@ -83,6 +98,16 @@ class LogPlaces(Record):
     patterns: tuple[str, ...] = ()
 
 
+def no_window(known: Circumstances) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
+def no_threshold(known: Circumstances, size: int) -> ClientLimit | None:
+    """Unknown."""
+    return None
+
+
 class ProgramFacts(Record):
     """One program: its names, and what is known of its limits. A function gives ``None`` for unknown."""
 
@@ -93,23 +118,13 @@ class ProgramFacts(Record):
     command: str
     package: str
     """On npm."""
-    window: Callable[[Circumstances], ClientLimit | None]
-    threshold: Callable[[Circumstances, int], ClientLimit | None]
-    """The tokens at which it compacts, given its window."""
-    settings: SettingsPlaces
     logs: LogPlaces
+    window: Callable[[Circumstances], ClientLimit | None] = no_window
+    threshold: Callable[[Circumstances, int], ClientLimit | None] = no_threshold
+    """The tokens at which it compacts, given its window."""
+    settings: SettingsPlaces = SettingsPlaces()
     checks_every_request: bool = False
     """A conversation does not go on above the threshold: one that did shows that the threshold is another."""
-
-
-def no_window(known: Circumstances) -> ClientLimit | None:
-    """Unknown."""
-    return None
-
-
-def no_threshold(known: Circumstances, size: int) -> ClientLimit | None:
-    """Unknown."""
-    return None
 
 
 def number_of(setting: ClientSetting | None) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ullage_programs.facts import (
     ClientSetting,
@@ -23,7 +23,7 @@ from ullage_programs.record import Record
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
 MOST_BYTES: Final = 1_000_000
 """Bytes of a settings file at the most; real ones have a few thousand."""
@@ -198,8 +198,9 @@ def _chosen(
     """The values by the names of ``places``."""
     for key in places.keys:
         if key.endswith("."):
-            yield from _below(_at(settings, key.rstrip(".")), key, MOST_LEVELS)
-        elif (value := _at(settings, key)) is not None:
+            found = value_at(settings, key.rstrip(".").split("."))
+            yield from _below(found, key, MOST_LEVELS)
+        elif (value := value_at(settings, key.split("."))) is not None:
             yield key, value
     variables = settings.get(places.env)
     if places.env and isinstance(variables, dict):
@@ -208,13 +209,11 @@ def _chosen(
                 yield name, variables[name]
 
 
-def _at(settings: dict[str, object], key: str) -> object:
-    value: object = settings
-    for part in key.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(part)
-    return value
+def value_at(content: object, keys: Iterable[str]) -> Any:
+    """The value at a path of keys; ``None`` where there is none."""
+    for key in keys:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content
 
 
 def _below(value: object, prefix: str, levels: int) -> Iterator[tuple[str, object]]:

@@ -13,6 +13,7 @@ from ullage.cli.sessions import when
 from ullage.cli.stores import place_of, place_option
 from ullage.directories import data_directory
 from ullage.display.text import printable
+from ullage.encoding import shown_as
 from ullage.errors import CommandRefused
 from ullage.events import ApprovalGiven
 from ullage.store.approvals import arguments_of
@@ -24,7 +25,6 @@ from ullage.turns.standing import (
     NEEDS_A_PERSON,
     AskedApproval,
     ShownStanding,
-    shown_as,
 )
 from ullage_agent.cli.agent_options import meant_in
 from ullage_agent.cli.asking import Reply, ask_person

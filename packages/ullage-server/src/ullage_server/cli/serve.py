@@ -11,6 +11,7 @@ import os
 import platform
 import shlex
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_network
@@ -87,6 +88,9 @@ def run(args: argparse.Namespace) -> int:
             )
             args.tools = args.tools or SIMULATED_TOOLS
             environment = simulation.within(environment)
+            data = shlex.quote(environment["ULLAGE_DATA"])
+            told = f"Simulated sessions and tokens are apart: `export ULLAGE_DATA={data}` before `ullage admin`."
+            print(told, file=sys.stderr)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
         store = store_at(place, awaits_server=True)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
@@ -209,12 +213,11 @@ def token_sources(
     store: SessionStore, environment: Mapping[str, str]
 ) -> list[NamedTokens]:
     """The tokens of this machine, and with them those of a store of several machines."""
-    of_machine = FileRecords(data_directory(environment))
-    places: list[Records] = [of_machine]
-    shared = store.records()
-    if shared is not None:
-        places.append(shared)
-    return [NamedTokens(records) for records in places]
+    places: list[Records | None] = [
+        FileRecords(data_directory(environment)),
+        store.records(),
+    ]
+    return [NamedTokens(records) for records in places if records is not None]
 
 
 def should_show_live(args: argparse.Namespace, *, is_private: bool) -> bool:

@@ -40,7 +40,7 @@ def call_row(
     steps = fold.track.steps
     if steps and steps[-1].call == row.call:
         step = steps[-1]
-        used = step.estimated if step.actual is None else step.actual
+        used = step.tokens
         marks = tuple(dict.fromkeys((*step.marks, *marks)))
     row = replace(row, number=number, used=used, marks=marks)
     return with_prices(row, fold, before_used)

@@ -51,7 +51,8 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """The same without labels, paths and quotes, which have what was said in the session."""
         items: list[ItemLife] = []
         for item in self.items:
-            items.append(replace(item, label="", path=""))
+            part = item.part if item.message else item.tool
+            items.append(replace(item, part=part, label="", path=""))
         calls: list[CallRow] = []
         for row in self.calls:
             cause = row.cause
@@ -101,9 +102,10 @@ def history_now(meter: Meter) -> WindowHistory:
     follower = ItemFollower(fold, set())
     calls: list[CallRow] = []
     for step in meter.steps:
-        used = step.estimated if step.actual is None else step.actual
         calls.append(
-            CallRow(number=step.number, call=step.call, used=used, marks=step.marks)
+            CallRow(
+                number=step.number, call=step.call, used=step.tokens, marks=step.marks
+            )
         )
     follower.follow_all({row.call: row.number for row in calls})
     return _history(meter, follower, calls)

@@ -15,7 +15,6 @@ from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestion import AdviceOutcome
 from ullage.cli.advice import advice_lines
 from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
-from ullage.cli.footing import size_of
 from ullage.cli.listing import largest_items, previews, step_table
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
@@ -24,7 +23,7 @@ from ullage.cli.session import Metered, metered
 from ullage.cli.sessions import chosen_session, newest_session, session_before
 from ullage.cli.table import LARGEST_NAMED
 from ullage.display.gauge_line import spelled
-from ullage.display.text import counted
+from ullage.display.text import counted, printable
 from ullage.importers import ImportedSession
 from ullage.importers.subagent_tools import subagent_tools
 from ullage.log_lines import logged
@@ -218,14 +217,14 @@ def as_json(
         "missing_results": imported.missing_results,
     }
     whole["growth"] = [
-        {"step": s.number, "tokens": size_of(s), "marks": s.marks} for s in meter.steps
+        {"step": s.number, "tokens": s.tokens, "marks": s.marks} for s in meter.steps
     ]
     if options.top:
         items, texts = _items(meter, options)
         whole["largest"] = largest_json = [item._asdict() for item in items]
         for item in largest_json:
             if item["part"] in texts:
-                item["preview"] = texts[item["part"]]
+                item["preview"] = printable(texts[item["part"]])
     if options.steps:
         whole["steps"] = [
             {

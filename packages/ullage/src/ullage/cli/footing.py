@@ -133,7 +133,7 @@ def _growth(
 ) -> list[Line]:
     if len(steps) < 2:
         return []
-    sizes = [size_of(step) for step in steps]
+    sizes = [step.tokens for step in steps]
     ends = f"{number(min(sizes))} to {number(max(sizes))}"
     room = width - LABEL - len(ends) - 2
     growth = sparkline(steps, min(max(room, SPARK_NARROWEST), SPARK_WIDEST), glyphs)
@@ -170,13 +170,13 @@ class Sparkline(NamedTuple):
 
 def sparkline(steps: Sequence[Step], width: int, glyphs: Glyphs) -> Sparkline:
     """At most ``width`` columns: one for each call, or the highest of several neighbours. Its foot is 0 tokens."""
-    top = max((size_of(step) for step in steps), default=0)
+    top = max((step.tokens for step in steps), default=0)
     columns = min(max(1, width), len(steps))
     line = found = ""
     for column in range(columns):
         start, end = column * len(steps) // columns, (column + 1) * len(steps) // columns
         together = steps[start:end]
-        tokens = max(size_of(step) for step in together)
+        tokens = max(step.tokens for step in together)
         line += glyphs.levels[tokens * len(glyphs.levels) // (top + 1)]
         marks = {mark for step in together for mark in step.marks}
         if "compaction" in marks:
@@ -184,8 +184,3 @@ def sparkline(steps: Sequence[Step], width: int, glyphs: Glyphs) -> Sparkline:
         else:
             found += glyphs.pruned if "prune" in marks else " "
     return Sparkline(line, found)
-
-
-def size_of(step: Step) -> int:
-    """What the window held for this call: as reported, or as estimated where nothing was reported."""
-    return step.estimated if step.actual is None else step.actual

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.cli.footing import size_of
 from ullage.cli.table import what_of
 from ullage.display.text import (
     Line,
@@ -35,23 +34,36 @@ PREVIEW_CHARACTERS = 200
 """Of an item's text, before it is cut to the line."""
 
 
+NARROWEST: Final = 15
+"""Cells of a last column: ``100 % of 258,400``, or ``compacted``."""
+
+
 class Column(NamedTuple):
-    """A table's column: its heading, and whether it is aligned to the right."""
+    """A table's column: its heading, whether it is aligned to the right, and left out where there is no room."""
 
     heading: str
     right: bool = False
+    spare: bool = False
 
 
 def columns(
     table: Sequence[Column], rows: Iterable[Sequence[str]], width: int
 ) -> list[Line]:
-    """Rows under headings. Columns are as wide as needed; the last one is cut where the line would get too long."""
+    """Rows under headings, in columns as wide as needed. Where the line would get too long, the last one is cut.
+
+    Before it has less than ``NARROWEST`` cells, spare ones are left out, the last of them first.
+    """
     cut = [[printable(cell) for cell in row] for row in rows]
     widths = [
         max([cells(column.heading), *(cells(row[place]) for row in cut)])
         for place, column in enumerate(table)
     ]
-    widths[-1] = max(8, min(widths[-1], width - sum(widths[:-1]) - 2 * (len(table) - 1)))
+    room = width - sum(widths[:-1]) - 2 * (len(table) - 1)
+    for place in reversed(range(len(table))):
+        if table[place].spare and room < min(widths[-1], NARROWEST):
+            less = [[*row[:place], *row[place + 1 :]] for row in cut]
+            return columns([*table[:place], *table[place + 1 :]], less, width)
+    widths[-1] = max(8, min(widths[-1], room))
 
     def line(row: Sequence[str], style: str) -> Line:
         pieces = [
@@ -100,7 +112,7 @@ def largest_items(
 def previews(
     messages: Iterable[Message], items: Sequence[PartEstimate]
 ) -> dict[str, str]:
-    """How the text of each item begins, by the id of its part."""
+    """How the text of each item begins, as it is, by the id of its part."""
     wanted = {item.part for item in items}
     return {
         part.id: preview(part)
@@ -114,19 +126,15 @@ def preview(part: Part) -> str:
     """The beginning of a part's text, or what kind of thing it is."""
     match part:
         case TextPart() | ReasoningPart() | ProviderItem() | ToolResultPart():
-            text = part.text
+            return part.text[:PREVIEW_CHARACTERS]
         case ToolCallPart():
-            text = part.arguments
+            return part.arguments[:PREVIEW_CHARACTERS]
         case ImagePart():
-            text = f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
+            return f"{part.mime or 'image'} {part.width or '?'} x {part.height or '?'}"
         case FilePart():
-            text = part.name or part.mime
+            return part.name or part.mime
         case _:
-            text = ""
-    return printable(text[:PREVIEW_CHARACTERS])
-
-
-STEPS_NARROW: Final = 64
+            return ""
 
 
 def _actual(step: Step) -> str:
@@ -138,26 +146,22 @@ def _actual(step: Step) -> str:
 def step_table(steps: Sequence[Step], width: int) -> list[Line]:
     """All calls: what was expected, what was reported, and what happened before.
 
-    A display of fewer than ``STEPS_NARROW`` columns leaves out the error in tokens and the growth.
+    A narrow display leaves out the growth and the error in tokens.
     """
     table = [
         Column("Call", right=True),
         Column("estimate", right=True),
         Column("actual", right=True),
-        Column("error", right=True),
+        Column("error", right=True, spare=True),
         Column("", right=True),
-        Column("grew by", right=True),
+        Column("grew by", right=True, spare=True),
         Column("before it"),
     ]
     rows: list[list[str]] = []
     before: Step | None = None
     for step in steps:
-        grown = "" if before is None else f"{size_of(step) - size_of(before):+,}"
-        outside = (
-            step.actual is not None
-            and not step.low <= step.actual <= step.high
-            and not step.first
-        )
+        grown = "" if before is None else f"{step.tokens - before.tokens:+,}"
+        outside = step.actual is not None and not step.is_inside and not step.first
         happened = [MARKS.get(mark, mark) for mark in dict.fromkeys(step.marks)]
         happened += (
             ["first estimate"]
@@ -178,7 +182,4 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
             ]
         )
         before = step
-    if width < STEPS_NARROW:
-        table = [*table[:3], *table[4:5], *table[6:]]
-        rows = [[*row[:3], *row[4:5], *row[6:]] for row in rows]
     return columns(table, rows, width)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ullage.cli.screen import PIPE_WIDTH, Screen
-from ullage.display.text import Line, Span, cells, safe, shortened
+from ullage.display.text import Line, cells, cut, safe
 
 WIDEST: Final = 120
 """Columns that text is filled to at most; longer lines are harder to read."""
@@ -132,7 +132,7 @@ class Scroll:
             return ""
         width = self.width
         if width != self._rendered_width:
-            line = _fitted(self._standing(width), width - 1)
+            line = cut(self._standing(width), width - 1, "")
             self._rendered, self._rendered_width = self.screen.rendered(line), width
         if column:
             return f"\n{self._rendered}\x1b[1A\r\x1b[{column}C"
@@ -150,15 +150,3 @@ def _cut(word: str, width: int) -> list[str]:
         return [word]
     step = max(1, width // 2)  # as wide as characters get
     return [word[at : at + step] for at in range(0, len(word), step)]
-
-
-def _fitted(line: Line, width: int) -> Line:
-    """The line cut to a width."""
-    kept: list[Span] = []
-    for span in line:
-        text = shortened(span.text, width, "") if cells(span.text) > width else span.text
-        kept.append(Span(text, span.style))
-        width -= cells(text)
-        if width <= 0:
-            break
-    return tuple(kept)

@@ -16,6 +16,7 @@ from ullage.display.text import (
     Span,
     cells,
     counted,
+    cut,
     number,
     padded,
     printable,
@@ -95,7 +96,7 @@ def top_lines(running: Running, view: TopView) -> list[Line]:
         missing = room + 2 - len(lines)
         lines += [()] * missing
     lines += below
-    fitted = [_cut(line, view.width) for line in lines]
+    fitted = [cut(line, view.width) for line in lines]
     return [spelled(line, view.glyphs) for line in fitted]
 
 
@@ -297,19 +298,6 @@ def _row(
     if not view.with_content:
         why = why.replace(Path(session.path).name, "The log")
     return (*spans, Span(printable(why), "warn") if why else Span(UNREAD, "dim"))
-
-
-def _cut(line: Line, width: int) -> Line:
-    """The line without what does not fit."""
-    kept: list[Span] = []
-    left = width
-    for span in line:
-        text = shortened(span.text, left)
-        kept.append(Span(text, span.style))
-        left -= cells(text)
-        if left <= 0:
-            break
-    return tuple(kept)
 
 
 # -- words --

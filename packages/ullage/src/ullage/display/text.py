@@ -99,6 +99,18 @@ def shortened(text: str, width: int, ellipsis: str = "…") -> str:
     return "".join(kept).rstrip() + ellipsis
 
 
+def cut(line: Line, width: int, ellipsis: str = "…") -> Line:
+    """The line without what does not fit."""
+    kept: list[Span] = []
+    for span in line:
+        text = shortened(span.text, width, ellipsis)
+        kept.append(Span(text, span.style))
+        width -= cells(text)
+        if width <= 0:
+            break
+    return tuple(kept)
+
+
 def padded(text: str, width: int, *, right: bool = False) -> str:
     """The text filled with spaces to ``width`` cells; ``right`` aligns it to the right."""
     space = " " * max(0, width - cells(text))

@@ -49,6 +49,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False)
         return self.situation == "first call"
 
     @property
+    def tokens(self) -> int:
+        """What the window held for this call: as reported, or as estimated where nothing was reported."""
+        return self.estimated if self.actual is None else self.actual
+
+    @property
     def error(self) -> int | None:
         return None if self.actual is None else self.estimated - self.actual
 

@@ -7,7 +7,7 @@ each write, and most writes leave it as it is. Lists, counts, notices and metric
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -114,8 +114,6 @@ class Standing(ShownStanding, frozen=True, kw_only=True):
     window: int | None = None
 
 
-S = TypeVar("S", bound=ShownStanding)
-
 AT_REST: Final = Standing()
 
 
@@ -133,12 +131,6 @@ def standing_of(text: str) -> Standing:
         return _decode_standing(text)
     except (msgspec.MsgspecError, TypeError, ValueError):
         return AT_REST
-
-
-def shown_as(kind: type[S], standing: ShownStanding) -> S:
-    """What of it people and programs outside are told."""
-    names = ShownStanding.__struct_fields__
-    return kind(**{name: getattr(standing, name) for name in names})
 
 
 def counted(standing: Standing) -> StandingState | None:

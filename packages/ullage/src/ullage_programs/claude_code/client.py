@@ -17,6 +17,7 @@ from ullage.cli.installing.entries import (
     HookEntry,
     StatusLineEntry,
     command,
+    own_directory,
 )
 from ullage.cli.wrapping.folder_trust import accepted_dialog
 from ullage.cli.wrapping.setup import (
@@ -84,9 +85,7 @@ def settings_path(*, project: bool) -> Path:
     """The user's settings, or the user's own settings for this project, which are not committed."""
     if project:
         return Path.cwd() / ".claude" / "settings.local.json"
-    own = os.environ.get("CLAUDE_CONFIG_DIR", "")
-    directory = Path(own) if own else Path.home() / ".claude"
-    return directory / "settings.json"
+    return own_directory(os.environ, "CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
 
 
 def used_address(start: Start) -> UsedAddress:

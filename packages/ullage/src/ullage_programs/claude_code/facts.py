@@ -71,10 +71,9 @@ def window(known: Circumstances) -> ClientLimit | None:
     disabled = known.settings.get("CLAUDE_CODE_DISABLE_1M_CONTEXT")
     if disabled is not None and is_on(disabled):
         return ClientLimit(WINDOW, "settings", disabled.place)
-    told = known.settings.get(TOLD_WINDOW + known.model.removesuffix("[1m]"))
-    tokens = number_of(told)
-    if told is not None and tokens is not None:
-        return ClientLimit(int(tokens), "settings", told.place)
+    told = known.number(TOLD_WINDOW + known.model.removesuffix("[1m]"))
+    if told is not None:
+        return ClientLimit(int(told.value), "settings", told.place)
     if "[1m]" in known.model.lower():
         return ClientLimit(LONG_WINDOW, "documented", "the model's name ends in [1m]")
     if is_long_by_itself(known):
@@ -117,10 +116,9 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     reserve = _reserve(known)
     room = size - reserve
     point = room - BUFFER
-    percentage = known.settings.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")
-    share = number_of(percentage)
-    if percentage is not None and share is not None and share <= 100:
-        lower = int(room * share / 100)
+    percentage = known.number("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")
+    if percentage is not None and percentage.value <= 100:
+        lower = int(room * percentage.value / 100)
         if lower < point:
             return ClientLimit(lower, "settings", percentage.place)
     below = f"{reserve + BUFFER:,} below the window"
@@ -197,6 +195,7 @@ FACTS = ProgramFacts(
     "Claude Code",
     "claude",
     "@anthropic-ai/claude-code",
+    LogPlaces(directories, ("projects/*/*.jsonl",)),
     window,
     threshold,
     SettingsPlaces(
@@ -215,6 +214,5 @@ FACTS = ProgramFacts(
         keys=("autoCompactEnabled", "autoCompactWindow", "modelSettings", "model"),
         env="env",
     ),
-    LogPlaces(directories, ("projects/*/*.jsonl",)),
     checks_every_request=True,
 )

@@ -10,9 +10,6 @@ from collections.abc import Mapping
 from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
-    SettingsPlaces,
-    no_threshold,
-    no_window,
 )
 
 EDITORS = (
@@ -35,9 +32,6 @@ FACTS = ProgramFacts(
     "Cline",
     "cline",
     "cline",
-    no_window,
-    no_threshold,
-    SettingsPlaces(),
     LogPlaces(
         directories,
         ("sessions/*/*.messages.json", "tasks/*/api_conversation_history.json"),

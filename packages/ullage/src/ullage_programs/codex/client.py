@@ -17,6 +17,7 @@ from ullage.cli.installing.entries import (
     ClientEntry,
     HookEntry,
     command,
+    own_directory,
 )
 from ullage.cli.installing.files import CannotEdit, configured
 from ullage.cli.upstreams import CHATGPT, CHATGPT_ADDRESS
@@ -57,9 +58,7 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
 
 def config_path(environment: Mapping[str, str]) -> Path:
     """The user's configuration."""
-    own = environment.get("CODEX_HOME", "")
-    directory = Path(own) if own else Path.home() / ".codex"
-    return directory / "config.toml"
+    return own_directory(environment, "CODEX_HOME", ".codex") / "config.toml"
 
 
 def address_keys(path: Path) -> list[str]:

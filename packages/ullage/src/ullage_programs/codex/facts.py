@@ -14,7 +14,6 @@ from ullage_programs.facts import (
     ProgramFacts,
     SettingsPlaces,
     in_home,
-    number_of,
 )
 
 EFFECTIVE = 95
@@ -29,10 +28,9 @@ WINDOW = 258_400
 
 def window(known: Circumstances) -> ClientLimit | None:
     """95 % of the window that is set, or of the one that Codex has for the models of OpenAI."""
-    chosen = known.settings.get("model_context_window")
-    tokens = number_of(chosen)
-    if chosen is not None and tokens is not None:
-        size = int(tokens) * EFFECTIVE // 100
+    chosen = known.number("model_context_window")
+    if chosen is not None:
+        size = int(chosen.value) * EFFECTIVE // 100
         return ClientLimit(size, "settings", f"{EFFECTIVE} % of {chosen.place}")
     if known.model.startswith(("gpt-5", "gpt-6")):
         return ClientLimit(
@@ -48,10 +46,9 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
         return None  # what is before the conversation does not count then, and the log does not say how much it is
     model_window = -(-size * 100 // EFFECTIVE)
     point = model_window * COMPACTS_AT // 100
-    chosen = known.settings.get("model_auto_compact_token_limit")
-    limit = number_of(chosen)
-    if chosen is not None and limit is not None and limit < point:
-        return ClientLimit(int(limit), "settings", chosen.place)
+    limit = known.number("model_auto_compact_token_limit")
+    if limit is not None and limit.value < point:
+        return ClientLimit(int(limit.value), "settings", limit.place)
     note = f"{COMPACTS_AT} % of the model's window of {model_window:,}"
     return ClientLimit(point, "documented", note)
 
@@ -61,6 +58,10 @@ FACTS = ProgramFacts(
     "Codex",
     "codex",
     "@openai/codex",
+    LogPlaces(
+        in_home(".codex", "CODEX_HOME"),
+        ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
+    ),
     window,
     threshold,
     SettingsPlaces(
@@ -72,10 +73,6 @@ FACTS = ProgramFacts(
             "model_auto_compact_token_limit",
             "model_auto_compact_token_limit_scope",
         ),
-    ),
-    LogPlaces(
-        in_home(".codex", "CODEX_HOME"),
-        ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
     ),
     checks_every_request=True,
 )

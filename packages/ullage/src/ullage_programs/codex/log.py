@@ -156,7 +156,7 @@ class CodexReader(Reader):
         self._identified = False
 
     def read(self, entry: JsonObject) -> None:
-        self.date(entry)
+        self.dated(entry)
         payload = f.mapping(entry, "payload")
         match f.text(entry, "type"):
             case "session_meta":

@@ -5,10 +5,7 @@ from __future__ import annotations
 from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
-    SettingsPlaces,
     in_home,
-    no_threshold,
-    no_window,
 )
 
 FACTS = ProgramFacts(
@@ -16,8 +13,5 @@ FACTS = ProgramFacts(
     "Continue",
     "cn",
     "@continuedev/cli",
-    no_window,
-    no_threshold,
-    SettingsPlaces(),
     LogPlaces(in_home(".continue", "CONTINUE_GLOBAL_DIR"), ("sessions/*-*.json",)),
 )

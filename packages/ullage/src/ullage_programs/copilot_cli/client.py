@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import ClientEntry, StatusLineEntry, command
+from ullage.cli.installing.entries import (
+    ClientEntry,
+    StatusLineEntry,
+    command,
+    own_directory,
+)
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 
 ADDRESS: Final = "COPILOT_PROVIDER_BASE_URL"
@@ -22,9 +26,7 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
     """What can be installed. It takes another address from the environment alone."""
     if project:
         return []
-    own = os.environ.get("COPILOT_HOME", "")
-    directory = Path(own) if own else Path.home() / ".copilot"
-    path = directory / "settings.json"
+    path = own_directory(os.environ, "COPILOT_HOME", ".copilot") / "settings.json"
     return [StatusLineEntry(path, ["statusLine"], command("copilot_cli.status"))]
 
 

@@ -17,8 +17,6 @@ from ullage_programs.facts import (
     ProgramFacts,
     SettingsPlaces,
     in_home,
-    no_window,
-    number_of,
 )
 
 SHARE = 0.8
@@ -29,10 +27,9 @@ VARIABLE = "COPILOT_BACKGROUND_COMPACTION_THRESHOLD"
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     """A share of the window."""
-    chosen = known.settings.get(VARIABLE)
-    share = number_of(chosen)
-    if chosen is not None and share is not None and share < 1:
-        return ClientLimit(int(size * share), "settings", chosen.place)
+    share = known.number(VARIABLE)
+    if share is not None and share.value < 1:
+        return ClientLimit(int(size * share.value), "settings", share.place)
     return ClientLimit(int(size * SHARE), "documented", "80 % of its window")
 
 
@@ -41,8 +38,7 @@ FACTS = ProgramFacts(
     "Copilot CLI",
     "copilot",
     "@github/copilot",
-    no_window,
-    threshold,
-    SettingsPlaces(variables=(VARIABLE,)),
     LogPlaces(in_home(".copilot"), ("session-state/*/events.jsonl",)),
+    threshold=threshold,
+    settings=SettingsPlaces(variables=(VARIABLE,)),
 )

@@ -105,7 +105,7 @@ class CopilotCliReader(Reader):
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows
-        self.date(entry)
+        self.dated(entry)
         kind = f.text(entry, "type")
         data = f.mapping(entry, "data")
         self._before[f.text(entry, "id")] = rows.tip

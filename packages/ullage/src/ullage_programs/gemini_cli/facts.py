@@ -16,7 +16,6 @@ from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
     SettingsPlaces,
-    number_of,
 )
 
 WINDOW = 1_048_576
@@ -40,10 +39,9 @@ def window(known: Circumstances) -> ClientLimit | None:
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     """The share of the window that is set, else half of it."""
     for name in KEYS:
-        chosen = known.settings.get(name)
-        share = number_of(chosen)
-        if chosen is not None and share is not None and share <= 1:
-            return ClientLimit(int(size * share), "settings", chosen.place)
+        share = known.number(name)
+        if share is not None and share.value <= 1:
+            return ClientLimit(int(size * share.value), "settings", share.place)
     return ClientLimit(int(size * SHARE), "documented", "half of its window")
 
 
@@ -57,6 +55,7 @@ FACTS = ProgramFacts(
     "Gemini CLI",
     "gemini",
     "@google/gemini-cli",
+    LogPlaces(directories, ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl")),
     window,
     threshold,
     SettingsPlaces(
@@ -66,5 +65,4 @@ FACTS = ProgramFacts(
         project=(".gemini/settings.json",),
         keys=KEYS,
     ),
-    LogPlaces(directories, ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl")),
 )

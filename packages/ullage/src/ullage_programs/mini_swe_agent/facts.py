@@ -5,10 +5,7 @@ from __future__ import annotations
 from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
-    SettingsPlaces,
     in_home,
-    no_threshold,
-    no_window,
 )
 
 FACTS = ProgramFacts(
@@ -16,9 +13,6 @@ FACTS = ProgramFacts(
     "mini-swe-agent",
     "mini",
     "mini-swe-agent",
-    no_window,
-    no_threshold,
-    SettingsPlaces(),
     LogPlaces(
         in_home(".config/mini-swe-agent", "MSWEA_GLOBAL_CONFIG_DIR"), ("*.traj.json",)
     ),

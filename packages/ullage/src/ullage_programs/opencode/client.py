@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    ClientEntry,
+    PluginEntry,
+    own_directory,
+)
 from ullage.cli.installing.files import CannotEdit, owner_of, parsed
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress, WrapRefused
 from ullage.models.providers import ProviderRow, known_providers, provider_named
@@ -46,9 +51,7 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
 
 def config_directory(environment: Mapping[str, str]) -> Path:
     """Where the user's configuration is."""
-    shared = environment.get("XDG_CONFIG_HOME", "")
-    home = Path(shared) if shared else Path.home() / ".config"
-    return home / "opencode"
+    return own_directory(environment, "XDG_CONFIG_HOME", ".config") / "opencode"
 
 
 def used_address(start: Start) -> UsedAddress:

@@ -14,9 +14,9 @@ from ullage_programs.facts import (
     K,
     LogPlaces,
     ProgramFacts,
+    SetNumber,
     SettingsPlaces,
     is_on,
-    number_of,
     turned_off,
 )
 
@@ -32,7 +32,7 @@ def window(known: Circumstances) -> ClientLimit | None:
     chosen = _of_model(known, "context")
     if chosen is None:
         return None
-    return ClientLimit(chosen[0], "settings", chosen[1])
+    return ClientLimit(int(chosen.value), "settings", chosen.place)
 
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
@@ -42,33 +42,28 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     if off := turned_off(known, "compaction.auto"):
         return off
     answer = _of_model(known, "output")
-    largest = known.max_output if answer is None else answer[0]
+    largest = known.max_output if answer is None else int(answer.value)
     output = min(LARGEST_ANSWER, largest or LARGEST_ANSWER)
     own_input = _of_model(known, "input")
     declared = _of_model(known, "context")
-    cap = known.input_cap if own_input is None else own_input[0]
+    cap = known.input_cap if own_input is None else int(own_input.value)
     if declared is not None and own_input is None:
         cap = None
     if cap is None:
         note = f"{output:,} below the window, kept for the answer"
         return ClientLimit(max(0, size - output), "documented", note)
-    chosen = known.settings.get("compaction.reserved")
-    reserved = number_of(chosen)
-    if chosen is not None and reserved is not None:
-        return ClientLimit(max(0, cap - int(reserved)), "settings", chosen.place)
+    reserved = known.number("compaction.reserved")
+    if reserved is not None:
+        left = max(0, cap - int(reserved.value))
+        return ClientLimit(left, "settings", reserved.place)
     buffer = min(BUFFER, output)
     note = f"{buffer:,} below the model's input limit of {cap:,}"
     return ClientLimit(max(0, cap - buffer), "documented", note)
 
 
-def _of_model(known: Circumstances, kind: str) -> tuple[int, str] | None:
+def _of_model(known: Circumstances, kind: str) -> SetNumber | None:
     """A limit with which ``opencode.json`` declares the model, and its place."""
-    name = f"provider.{known.provider}.models.{known.model}.limit.{kind}"
-    chosen = known.settings.get(name)
-    tokens = number_of(chosen)
-    if chosen is None or tokens is None:
-        return None
-    return int(tokens), chosen.place
+    return known.number(f"provider.{known.provider}.models.{known.model}.limit.{kind}")
 
 
 def directories(environment: Mapping[str, str], home: str) -> list[str]:
@@ -82,6 +77,7 @@ FACTS = ProgramFacts(
     "OpenCode",
     "opencode",
     "opencode-ai",
+    LogPlaces(directories),
     window,
     threshold,
     SettingsPlaces(
@@ -94,6 +90,5 @@ FACTS = ProgramFacts(
         variables=("OPENCODE_DISABLE_AUTOCOMPACT",),
         keys=("compaction.auto", "compaction.reserved", "provider."),
     ),
-    LogPlaces(directories),
     checks_every_request=True,
 )

@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ullage.cli.installing.entries import AddressEntry, ClientEntry, PluginEntry
+from ullage.cli.installing.entries import (
+    AddressEntry,
+    ClientEntry,
+    PluginEntry,
+    own_directory,
+)
 from ullage.cli.wrapping.setup import ClientSetup, Start, UsedAddress
 
 INSTALLED: Final = "anthropic"
@@ -48,8 +53,7 @@ def entries(*, proxy: str, project: bool) -> list[ClientEntry]:
 
 def agent_directory(environment: Mapping[str, str]) -> Path:
     """Where the user's configuration is."""
-    own = environment.get("PI_CODING_AGENT_DIR", "")
-    return Path(own) if own else Path.home() / ".pi" / "agent"
+    return own_directory(environment, "PI_CODING_AGENT_DIR", ".pi/agent")
 
 
 def used_address(start: Start) -> UsedAddress:

@@ -14,8 +14,6 @@ from ullage_programs.facts import (
     ProgramFacts,
     SettingsPlaces,
     in_home,
-    no_window,
-    number_of,
     turned_off,
 )
 
@@ -31,10 +29,10 @@ def threshold(known: Circumstances, size: int) -> ClientLimit | None:
         f"compaction.modelOverrides.{model}.reserveTokens",
         "compaction.reserveTokens",
     ):
-        chosen = known.settings.get(name)
-        reserve = number_of(chosen)
-        if chosen is not None and reserve is not None:
-            return ClientLimit(max(0, size - int(reserve)), "settings", chosen.place)
+        reserve = known.number(name)
+        if reserve is not None:
+            left = max(0, size - int(reserve.value))
+            return ClientLimit(left, "settings", reserve.place)
     return ClientLimit(
         max(0, size - RESERVE), "documented", f"{RESERVE:,} below the window"
     )
@@ -45,9 +43,9 @@ FACTS = ProgramFacts(
     "pi",
     "pi",
     "@earendil-works/pi-coding-agent",
-    no_window,
-    threshold,
-    SettingsPlaces(
+    LogPlaces(in_home(".pi/agent", "PI_CODING_AGENT_DIR"), ("sessions/*/*.jsonl",)),
+    threshold=threshold,
+    settings=SettingsPlaces(
         logs="sessions",
         levels=1,
         own=("settings.json",),
@@ -58,6 +56,5 @@ FACTS = ProgramFacts(
             "compaction.modelOverrides.",
         ),
     ),
-    LogPlaces(in_home(".pi/agent", "PI_CODING_AGENT_DIR"), ("sessions/*/*.jsonl",)),
     checks_every_request=True,
 )

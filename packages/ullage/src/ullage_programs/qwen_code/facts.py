@@ -17,7 +17,6 @@ from ullage_programs.facts import (
     LogPlaces,
     ProgramFacts,
     SettingsPlaces,
-    number_of,
 )
 
 SHARE = 0.85
@@ -29,22 +28,20 @@ KNOWN_SINCE = (0, 24)
 
 def window(known: Circumstances) -> ClientLimit | None:
     """The window that is set."""
-    chosen = known.settings.get("model.generationConfig.contextWindowSize")
-    tokens = number_of(chosen)
-    if chosen is None or tokens is None:
+    chosen = known.number("model.generationConfig.contextWindowSize")
+    if chosen is None:
         return None
-    return ClientLimit(int(tokens), "settings", chosen.place)
+    return ClientLimit(int(chosen.value), "settings", chosen.place)
 
 
 def threshold(known: Circumstances, size: int) -> ClientLimit | None:
     """A share of the window, and in smaller windows what leaves room for a summary."""
     if known.version < KNOWN_SINCE:
         return None
-    chosen = known.settings.get("context.autoCompactThreshold")
-    share = number_of(chosen)
-    if chosen is None or share is None or share > 1:
-        chosen, share = None, SHARE
-    point = int(size * share)
+    chosen = known.number("context.autoCompactThreshold")
+    if chosen is not None and chosen.value > 1:
+        chosen = None
+    point = int(size * (SHARE if chosen is None else chosen.value))
     if 0 < size - RESERVE < point:
         return ClientLimit(size - RESERVE, "documented", f"{RESERVE:,} below the window")
     if chosen is not None:
@@ -65,6 +62,7 @@ FACTS = ProgramFacts(
     "qwen-code",
     "qwen",
     "@qwen-code/qwen-code",
+    LogPlaces(directories, ("projects/*/chats/*.jsonl",)),
     window,
     threshold,
     SettingsPlaces(
@@ -77,5 +75,4 @@ FACTS = ProgramFacts(
             "model.generationConfig.contextWindowSize",
         ),
     ),
-    LogPlaces(directories, ("projects/*/chats/*.jsonl",)),
 )

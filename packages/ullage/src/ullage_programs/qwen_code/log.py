@@ -74,7 +74,7 @@ class QwenCodeReader(Reader):
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows
-        self.date(entry)
+        self.dated(entry)
         rows.session = f.text(entry, "sessionId") or rows.session
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.is_subagent = entry.get("isSidechain") is True

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ullage_programs.replacement import Replacement
-from ullage_programs.settings import without_comments
+from ullage_programs.settings import value_at, without_comments
 
 LARGEST: Final = 4_000_000
 """Bytes of a configuration file; a larger one is none."""
@@ -57,13 +57,17 @@ class ClientFile:
         unwrap = getattr(self.content, "unwrap", None)
         return self.content if unwrap is None else unwrap()
 
+    def check(self) -> None:
+        """Raises ``CannotEdit`` where another program has changed the file since it was read."""
+        if text_of(self.path) != self.text:
+            raise CannotEdit(f"{self.path} was changed meanwhile")
+
     def write(self) -> str:
         """Write the content, and give a sentence about it. Raises ``OSError`` and ``CannotEdit``.
 
         A link stays one, and the owner and permissions stay too. Nothing is left of a file that held nothing else.
         """
-        if text_of(self.path) != self.text:
-            raise CannotEdit(f"{self.path} was changed meanwhile")
+        self.check()
         real = self.path.resolve()
         if not self.content:
             real.unlink()
@@ -164,13 +168,6 @@ def configured(path: Path, keys: Iterable[str]) -> Any:
         return value_at(parsed(path, text_of(path)), keys)
     except CannotEdit as problem:
         raise CannotEdit(f"{path}: {problem}") from None
-
-
-def value_at(content: Any, keys: Iterable[str]) -> Any:
-    """The value at a path of keys; ``None`` where there is none."""
-    for key in keys:
-        content = content.get(key) if isinstance(content, dict) else None
-    return content
 
 
 def owner_of(content: Any, keys: Sequence[str]) -> Any:
