@@ -124,7 +124,7 @@ async def test_a_random_id_is_meant_by_its_beginning_or_end_and_a_chosen_one_by_
         async with agent.session(name, resume=False):
             pass
     for said, meant in (
-        ("20261128", random[0]),
+        ("20261128-", random[0]),
         ("20261129-5f", random[1]),
         ("9c1e", random[0]),
         ("cask-2", "cask-2"),
