@@ -130,8 +130,8 @@ async def test_a_random_id_is_meant_by_its_beginning_or_end_and_a_chosen_one_by_
         ("cask-2", "cask-2"),
     ):
         assert await session_meant(agent, said) == (meant, True)
-    for said in ("cask", "c1e", "20261130"):
+    for said in ("cask", "c1e", "20261129"):
         assert await session_meant(agent, said) == (said, False)
     assert await session_meant(agent, "") == ("", False)
     with pytest.raises(InputError, match=r"of 2 sessions: .*Give more of it"):
-        await session_meant(agent, "20261129")
+        await session_meant(agent, "20261129-")
