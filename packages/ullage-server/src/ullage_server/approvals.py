@@ -7,6 +7,7 @@ from typing import Annotated
 from litestar import get
 from litestar.params import QueryParameter
 
+from ullage.encoding import shown_as
 from ullage.store.approvals import arguments_of
 from ullage.store.store import SessionRow, SessionStore
 from ullage.turns.standing import AskedApproval
@@ -41,16 +42,14 @@ async def _shown(
     store: SessionStore, row: SessionRow, asked: AskedApproval
 ) -> WaitingApproval:
     arguments = await arguments_of(store, row.id, asked)
-    return WaitingApproval(
+    return shown_as(
+        WaitingApproval,
+        asked,
         session=row.id,
         root=row.id.partition("/")[0],
         title=row.title,
         model=row.model,
         place=row.place,
-        call_id=asked.call_id,
-        tool=asked.tool,
         arguments=None if arguments is None else arguments[:SHOWN_ARGUMENTS],
         size=None if arguments is None else len(arguments),
-        digest=asked.digest,
-        at=asked.at,
     )

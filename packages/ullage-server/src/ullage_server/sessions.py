@@ -324,16 +324,14 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     for call in loop.open:
         open_calls.append(shown_as(OpenToolCall, call))
     reading = work.memory.taken
-    return SessionState(
+    return shown_as(
+        SessionState,
+        loop,
         **line,
         state=_state(loop, standing, is_stopped=bool(stopped)),
-        turn=loop.turn,
-        paused=loop.paused,
-        ended=loop.ended,
         note=note,
         open=tuple(open_calls),
         queued=len(loop.queue),
-        damaged=loop.damaged,
         status=None if reading is None else status_of(reading),
     )
 
