@@ -46,6 +46,7 @@ def test_these_are_the_examples() -> None:
     assert names == [
         "coding-agent",
         "notebook",
+        "recordings",
         "research-agent",
         "service",
         "testing",

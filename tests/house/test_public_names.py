@@ -21,8 +21,8 @@ hooks http_server measure messages server sessions storage subagent testing tool
 """
 OF_A_SESSION = """
 accept active_agent approve ask cancel changed_files close compact context drop droppable edit events explain fork
-grant grants hand_over history messages pending pin preview questions recall rename resume revoke rewind send set
-stream uncompact wait withdraw
+grant grants hand_over history messages pending picture pin preview questions recall rename resume revoke rewind send
+set stream uncompact wait withdraw
 """
 PUBLIC = NAMES.split()
 """By hand: adding one is a promise, removing one breaks somebody."""

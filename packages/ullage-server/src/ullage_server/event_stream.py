@@ -154,13 +154,14 @@ def streamed(
         read, state.closing, head=head, may_go_on=lambda: tokens.is_valid(bearer)
     )
     chunks = counted(made, state.metrics, give_back)
+
     # A disconnected client's stream is cancelled between two chunks: without this only the collector would end it.
-    return Stream(
-        chunks,
-        media_type=EVENT_STREAM,
-        headers=headers,
-        background=BackgroundTask(chunks.aclose),
-    )
+    # Litestar calls what is no coroutine function, as ``chunks.aclose``, in a thread, and awaits nothing.
+    async def close() -> None:
+        await chunks.aclose()
+
+    end = BackgroundTask(close)
+    return Stream(chunks, media_type=EVENT_STREAM, headers=headers, background=end)
 
 
 async def newest_position(store: SessionStore, session: str) -> StreamPosition:
@@ -192,7 +193,7 @@ def slot_for(request: AnyRequest, streams: StreamSlots) -> Callable[[], None]:
 async def counted(
     chunks: AsyncGenerator[bytes, None],
     metrics: Metrics,
-    give_back: Callable[[], None] = lambda: None,
+    give_back: Callable[[], None],
 ) -> AsyncGenerator[bytes, None]:
     """The same chunks, while the client is counted."""
     try:

@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +22,15 @@ from ullage.events import DraftPiece, Event, Renamed
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import SessionStore
 from ullage_server import event_stream
-from ullage_server.event_stream import StreamPosition, frames, moved, read_events
+from ullage_server.event_stream import (
+    StreamPosition,
+    frames,
+    moved,
+    read_events,
+    streamed,
+)
+from ullage_server.metrics import Metrics
+from ullage_server.tokens import Tokens
 from ullage_simulators import running
 
 LONG = {
@@ -312,6 +321,19 @@ async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch
             got += await anext(made)
     ids = [line for line in got.split(b"\n") if line.startswith(b"id: ")]
     assert ids == [b"id: %d.0.1000" % seq for seq in range(1, 6)]
+
+
+async def test_a_stream_that_is_left_ends_with_its_response() -> None:
+    ended = asyncio.Event()
+    told = SimpleNamespace(
+        scope={}, closing=asyncio.Event(), metrics=Metrics(), tokens=Tokens()
+    )
+    read = partial(read_events, cast(SessionStore, LargeStore(1)), "s", StreamPosition(0))
+    answer = streamed(cast(Any, told), cast(Any, told), read, b"\n", ended.set)
+    assert await anext(cast(Any, answer.iterator)) == b"\n"
+    assert answer.background
+    await answer.background()
+    assert ended.is_set()
 
 
 async def test_a_silent_stream_ends_soon_after_its_token(tmp_path: Path) -> None:

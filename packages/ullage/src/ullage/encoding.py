@@ -44,7 +44,13 @@ def encode(word: msgspec.Struct) -> bytes:
 
 
 def shown_as(kind: type[S], value: object, **others: object) -> S:
-    """What people and programs outside are told of a value: its fields that ``kind`` has too, and ``others``."""
+    """What people and programs outside are told of a value: its fields that ``kind`` has too, and ``others``.
+
+    Args:
+        kind: The type of the answer.
+        value: The value inside, which has a field for each one that is not among ``others``.
+        others: Fields of the answer that differ from the value's, or that it lacks.
+    """
     fields = dict(others)
     for name in kind.__struct_fields__:
         if name not in fields:

@@ -184,7 +184,9 @@ def test_a_call_has_its_cost_and_cache_and_a_side_call_its_purpose() -> None:
 
 def test_without_content_no_word_of_the_session_is_left() -> None:
     asked = answer("a1", calls=1, call="c1")
-    events = [started(), *call("c1"), *added(asked, result("r1", "a1-0", "text"))]
+    block = SystemBlock(text="Be brief.", name="/x/a.py", kind="instructions")
+    events = [started(), SystemChanged(system=(block,)), *call("c1")]
+    events += added(asked, result("r1", "a1-0", "text"))
     history = history_of(events).without_content()
     assert b"a.py" not in msgspec.json.encode(history)
 

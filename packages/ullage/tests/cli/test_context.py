@@ -278,6 +278,23 @@ def test_a_directory_stands_for_its_newest_usable_session(
         assert f"No session that was begun in the directory {logs} is found" in problem
 
 
+@pytest.mark.parametrize("named", ["app", "/app\\u0000", "/" + "app/" * 9_000])
+def test_a_log_is_not_of_a_directory_that_it_names_without_a_path(
+    home: Path,
+    capsys: CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    named: str,
+) -> None:
+    (home / "app").mkdir()
+    monkeypatch.chdir(home)
+    log = write_log(home / ".pi/agent/sessions/a/old-0001.jsonl")
+    log.write_text(log.read_text().replace("/home/ann/app", named))
+    assert main(["context", "app"]) == 2
+    assert "No session that was begun in the directory" in capsys.readouterr().err
+    assert main(["context"]) == 0
+    assert "newest session of all directories" in capsys.readouterr().err
+
+
 def test_several_sessions_in_one_file(home: Path, capsys: CaptureFixture[str]) -> None:
     imported = read_session(write_log(home / "one.jsonl"))
     several = dataclasses.replace(imported, other_sessions=3)

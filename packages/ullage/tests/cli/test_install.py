@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Ended, perform
+from ullage.cli import main
 
 MINE = {
     "model": "opus",
@@ -42,6 +43,22 @@ def test_without_a_terminal_nothing_is_written_unless_it_is_agreed_to(
     assert ended.returncode == 2
     assert "Add --yes to write this" in ended.stderr
     assert settings.read_bytes() == before
+
+
+def test_nothing_is_written_where_a_file_changes_before_the_answer(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(_: str) -> str:
+        settings.write_text("{}")
+        return "y"
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("builtins.input", answer)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert main(["install", "claude-code"]) == 2
+    assert settings.read_text() == "{}"
+    assert os.listdir(tmp_path) == [".claude"]
 
 
 def test_files_of_a_cache_are_not_written_into_another_program(

@@ -47,3 +47,15 @@ def test_what_can_not_be_written_is_named(
 ) -> None:
     assert main(["context", log, "--svg", path]) == 2
     assert f"{path} can't be written: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--html", "--svg", "--png"])
+def test_a_log_is_not_replaced(
+    log: str, option: str, capsys: CaptureFixture[str]
+) -> None:
+    before = Path(log).read_bytes()
+    Path("link.html").symlink_to(log)
+    assert main(["context", log, option, log]) == 2
+    assert main(["context", log, "--html", "link.html"]) == 2
+    assert "session.jsonl can't be written: it is there" in capsys.readouterr().err
+    assert Path(log).read_bytes() == before

@@ -350,7 +350,7 @@ SHOWN: list[tuple[Event, str]] = [
     ),
     (CompactionRolledBack(compaction="c", reason="longer", note="It grew."), "compaction failed: It grew."),
     (Pruned(parts=("a", "b"), before=900, after=100, rewritten=100),
-        "pruned: 2 old tool results cleared, 900 → 100 tokens, 100 written to the cache anew · /uncompact undoes it"),
+        "pruned: 2 old tool results cleared, 900 → 100 tokens, 100 written to the cache again · /uncompact undoes it"),
     (Pruned(parts=("a",)), "pruned: 1 old tool result cleared · /uncompact undoes it"),
     (Uncompacted(compaction="c-1"), "undone: the view is as it was before"),
     (FilesChanged(step="s", count=3, paths=("a\x1b[2J", "b")), "changed 3 files: a [2J, b …"),

@@ -14,7 +14,6 @@ DRAWN = picture_of(session(), title="Tea timers")
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_card_as_pixels_is_twice_its_size(scheme: Scheme) -> None:
-    pytest.importorskip("resvg_py")
     drawn = png(DRAWN, scheme=scheme)
     assert drawn.startswith(b"\x89PNG")
     assert unpack(">II", drawn[16:24]) == (2_000, 1_240)

@@ -331,7 +331,7 @@ NOBODY = 65_534
 WRONG = [
     (_loop, "a.jsonl does not exist. Check its name."),
     (_fifo, "is a pipe, and only regular files are read"),
-    (_directory, "is no session log that Ullage can read"),
+    (_directory, "No session that was begun in the directory"),
     (_nothing, "a.jsonl does not exist. Check its name."),
     (_text, "is no session log that Ullage can read"),
     (_begun, "no message and no call yet"),

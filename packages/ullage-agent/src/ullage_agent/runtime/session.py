@@ -222,6 +222,7 @@ class Session(Generic[OutputT]):
         output: OutputType[Any] | None = None,
         output_retries: int = OUTPUT_RETRIES,
     ) -> None:
+        _check_texts("session", session)
         self.id = session
         self._output = output
         self._output_retries = output_retries
@@ -1336,7 +1337,7 @@ class Session(Generic[OutputT]):
         events = await self.history()
         title, _ = naming("", "", events)
         draw = partial(picture_of, events, title=title)
-        return DrawnSession(await asyncio.to_thread(draw))
+        return DrawnSession._of(await asyncio.to_thread(draw))
 
     async def events(
         self, *, after: int | None = None, offset: int = -1, until_rest: bool = False

@@ -46,8 +46,8 @@ class AgentSettings(TypedDict, total=False):
     stream: bool | None
     """Whether an answer is shown while it streams. Default: yes."""
     background: bool | None
-    """Whether the provider keeps an answer and goes on with it where its reader dies, so that it is fetched and
-    not paid again (docs/loop.md). Default: no."""
+    """Whether the provider keeps an answer and finishes it where its reader dies, so that it is fetched and not
+    paid again (docs/loop.md). Default: no."""
     reasoning: Literal["all", "last", "none"] | None
     """Which earlier reasoning is sent back, and so counted: ``all``, that of the ``last`` message that has any,
     ``none``. Default: ``all``."""

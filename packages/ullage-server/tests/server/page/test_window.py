@@ -273,7 +273,7 @@ def test_the_picture_is_shown_and_saved(local: Local, open_page: Open) -> None:
     session = local.api.session("pictured")
     local.api.say(session, "How full is the window?")
     screen = open_page(local.url, session)
-    expect(screen.answers()).not_to_be_empty()
+    expect(screen.answers().last).to_be_visible()
     screen.find("#menu > summary").click()
     screen.find("#picture").click()
     image = screen.find("dialog img")

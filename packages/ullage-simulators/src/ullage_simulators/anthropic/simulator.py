@@ -24,9 +24,8 @@ from ullage_simulators.anthropic.stream import UNKNOWN, events, message
 from ullage_simulators.anthropic.thinking import check_thinking, is_enabled
 from ullage_simulators.anthropic.threads import open_thread
 from ullage_simulators.body import Body
-from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.prompt import InputCount, PromptPieces
+from ullage_simulators.prompt import InputCount
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.wire import Bill, CallInProgress, Route, Trouble, WireSimulator
 
@@ -52,6 +51,10 @@ class Anthropic(WireSimulator):
     no_object = "Input should be a valid dictionary"
     model_missing = "field_required"
     troubles = _TROUBLES
+    prompt = staticmethod(cleared_pieces)
+    thinks = staticmethod(is_enabled)
+    reply = staticmethod(message)
+    frames = staticmethod(events)
 
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         match method, path.rstrip("/").split("/")[1:]:
@@ -79,9 +82,6 @@ class Anthropic(WireSimulator):
         messages = call.body["messages"]
         call.body = {**call.body, "messages": messages[newest(messages) :]}
 
-    def prompt(self, call: CallInProgress) -> PromptPieces:
-        return cleared_pieces(call)
-
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         """The answer may need more than is left: it then ends at the window.
 
@@ -96,9 +96,6 @@ class Anthropic(WireSimulator):
     def budget(self, call: CallInProgress) -> int | None:
         asked = int(call.body["max_tokens"])
         return asked if call.room is None else min(asked, call.room)
-
-    def thinks(self, call: CallInProgress) -> bool:
-        return is_enabled(call)
 
     def cached(self, call: CallInProgress, counted: InputCount) -> tuple[int, int]:
         marked = [
@@ -116,14 +113,6 @@ class Anthropic(WireSimulator):
         if is_asked(call.body):
             return usage_of(numbers(bill))
         return shown(bill, call.model, spoken.answer.iterations, self.pass_size(call))
-
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
-        return message(call, spoken, usage)
-
-    def frames(
-        self, call: CallInProgress, spoken: Spoken, usage: Body | None
-    ) -> list[Frame]:
-        return events(call, spoken, usage)
 
     def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         reply: Body = {"input_tokens": counted.input}

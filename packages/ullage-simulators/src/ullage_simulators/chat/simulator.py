@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from ullage_simulators.answer import Spoken
 from ullage_simulators.body import Body
 from ullage_simulators.chat.billing import pieces, shown
-from ullage_simulators.chat.checks import Checks, thinks
+from ullage_simulators.chat.checks import Checks
+from ullage_simulators.chat.checks import thinks as does_think
 from ullage_simulators.chat.stream import UNKNOWN, completion, error, events
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
 from ullage_simulators.openai_rules import TROUBLES
 from ullage_simulators.openai_rules import models as openai_models
-from ullage_simulators.prompt import InputCount, PromptPieces
+from ullage_simulators.prompt import InputCount
 from ullage_simulators.refusal import Refused
 from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
 
@@ -24,6 +25,8 @@ class Chat(WireSimulator):
     unknown = UNKNOWN
     no_object = "expected a map"
     troubles = TROUBLES
+    prompt = staticmethod(pieces)
+    thinks = staticmethod(does_think)
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -58,9 +61,6 @@ class Chat(WireSimulator):
         self.checks.check_shape(call)
         self.checks.check_messages(call)
 
-    def prompt(self, call: CallInProgress) -> PromptPieces:
-        return pieces(call)
-
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         window = call.model.window
         asked = 0
@@ -79,9 +79,6 @@ class Chat(WireSimulator):
     def budget(self, call: CallInProgress) -> int | None:
         asked = call.body.get("max_completion_tokens", call.body.get("max_tokens"))
         return asked if isinstance(asked, int) else None
-
-    def thinks(self, call: CallInProgress) -> bool:
-        return thinks(call)
 
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         return shown(bill, self.variant)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from ullage_simulators.answer import Spoken
 from ullage_simulators.body import Body
-from ullage_simulators.faults import Frame
 from ullage_simulators.gemini.billing import pieces, shown
 from ullage_simulators.gemini.cached_content import complete, keep, stored
 from ullage_simulators.gemini.checks import (
@@ -53,6 +52,8 @@ class Gemini(WireSimulator):
     unknown = UNKNOWN
     no_object = "Root element must be a message."
     troubles = _TROUBLES
+    reply = staticmethod(response)
+    frames = staticmethod(events)
 
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         found = _METHOD.fullmatch(path)
@@ -124,14 +125,6 @@ class Gemini(WireSimulator):
 
     def usage(self, call: CallInProgress, bill: Bill, spoken: Spoken) -> Body:
         return shown(bill)
-
-    def reply(self, call: CallInProgress, spoken: Spoken, usage: Body | None) -> Body:
-        return response(call, spoken, usage)
-
-    def frames(
-        self, call: CallInProgress, spoken: Spoken, usage: Body | None
-    ) -> list[Frame]:
-        return events(call, spoken, usage)
 
     def stored(
         self,

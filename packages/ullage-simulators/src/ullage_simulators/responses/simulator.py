@@ -11,12 +11,12 @@ from ullage_simulators.models import Model
 from ullage_simulators.openai_rules import MAX_BODY_BYTES, TROUBLES
 from ullage_simulators.openai_rules import error as openai_error
 from ullage_simulators.openai_rules import models as openai_models
-from ullage_simulators.prompt import InputCount, PromptPieces
+from ullage_simulators.prompt import InputCount
 from ullage_simulators.refusal import Refused, Rule
 from ullage_simulators.responses.billing import CACHE_BLOCK, pieces, shown
 from ullage_simulators.responses.binding import withheld
 from ullage_simulators.responses.checks import CREATE, check_items, check_shape, complete
-from ullage_simulators.responses.kept import stored
+from ullage_simulators.responses.kept import stored as show_stored
 from ullage_simulators.responses.rules import RULES
 from ullage_simulators.responses.stream import (
     UNKNOWN,
@@ -29,8 +29,6 @@ from ullage_simulators.responses.stream import (
 from ullage_simulators.wire import (
     Bill,
     CallInProgress,
-    Memory,
-    Replay,
     Route,
     WireSimulator,
 )
@@ -44,6 +42,9 @@ class Responses(WireSimulator):
     unknown = UNKNOWN
     troubles = TROUBLES
     cache_block = CACHE_BLOCK
+    prompt = staticmethod(pieces)
+    stored = staticmethod(show_stored)
+    error = staticmethod(openai_error)
 
     def base_path(self) -> str:
         return "/v1"
@@ -87,9 +88,6 @@ class Responses(WireSimulator):
         check_items(call)
         call.dropped = withheld(call)
 
-    def prompt(self, call: CallInProgress) -> PromptPieces:
-        return pieces(call)
-
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         if counted.input > call.model.window:
             raise self.refuse("too_many_tokens")
@@ -119,20 +117,8 @@ class Responses(WireSimulator):
     def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         return {"object": "response.input_tokens", "input_tokens": counted.input}
 
-    def stored(
-        self,
-        memory: Memory,
-        endpoint: Route,
-        query: Mapping[str, str],
-        body: Body,
-    ) -> Body | Replay:
-        return stored(memory, endpoint, query, body)
-
     def models_reply(self, models: Sequence[Model], name: str) -> Body:
         return openai_models(models, name, "openai")
-
-    def error(self, refused: Refused) -> Body:
-        return openai_error(refused)
 
     def refusal_in_stream(self, refused: Refused) -> list[Frame] | None:
         return failed(refused) if refused.name == "too_many_tokens" else None

@@ -50,7 +50,8 @@ class WindowHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """The same without labels, paths and quotes, which have what was said in the session."""
         items: list[ItemLife] = []
         for item in self.items:
-            items.append(msgspec.structs.replace(item, label="", path=""))
+            part = item.part if item.message else item.tool
+            items.append(msgspec.structs.replace(item, part=part, label="", path=""))
         calls: list[CallRow] = []
         for row in self.calls:
             cause = row.cause

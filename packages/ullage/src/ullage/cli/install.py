@@ -152,6 +152,8 @@ def _carry_out(
             answer = "n"
         if answer.strip().lower() not in ("y", "yes"):
             return _refuse("nothing was changed.")
+    for file in changed:
+        file.check()
     # A status line of the user's own is written to its new place before it goes from the old one.
     for file in changed if is_removed else reversed(changed):
         try:

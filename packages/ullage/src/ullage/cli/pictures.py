@@ -21,21 +21,22 @@ class PictureUnwritable(UllageError):
 def write_pictures(picture: SessionPicture, options: argparse.Namespace) -> None:
     """Write each picture that the options name; ``-`` is standard output. Raises ``UllageError``."""
     if options.html:
-        _write(options.html, html(picture).encode())
+        _write(options.html, html(picture).encode(), ".html")
     if options.svg:
-        _write(options.svg, svg(picture).encode())
+        _write(options.svg, svg(picture).encode(), ".svg")
     if options.png:
-        _write(options.png, png(picture))
+        _write(options.png, png(picture), ".png")
 
 
-def _write(path: str, data: bytes) -> None:
+def _write(path: str, data: bytes, ending: str) -> None:
+    """A file that is there is replaced if it is a picture by its name: a log that was named by mistake is not."""
     if path == "-":
         sys.stdout.buffer.write(data)
         return
     place = os.path.realpath(path)
     try:
-        if os.path.exists(place) and not os.path.isfile(place):
-            raise OSError("it is no file; `-` is standard output")
+        if os.path.exists(place) and not place.endswith(ending):
+            raise OSError(f"it is there, and is no {ending} file; `-` is standard output")
         with Replacement(place, is_lasting=False) as file:
             file.write(data)
     except OSError as problem:

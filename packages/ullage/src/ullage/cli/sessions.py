@@ -140,7 +140,8 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"There is no file {name}, and no session whose id begins or ends with it. `ullage sessions` lists them."
+            f"There is no file {name}, and no session whose id begins or ends with it. "
+            f"Of an id {SHORTEST_ID} characters or more are needed; `ullage sessions` lists them."
         )
     if len(matching) > 1:
         several = "\n".join(f"  {place.id}  {place.path}" for place in matching[:5])
@@ -222,12 +223,12 @@ def places_here(places: Sequence[FoundSession]) -> Iterator[FoundSession]:
 
 
 def places_in(name: str, places: Iterable[FoundSession]) -> Iterator[FoundSession]:
-    """The sessions that were begun in the directory of that name."""
-    here = os.path.realpath(name)
+    """The sessions that were begun in the directory of that name. What a log names need not be a path."""
     for place in places:
         directory = directory_of(place)
-        if directory and os.path.realpath(directory) == here:
-            yield place
+        with suppress(OSError, ValueError):
+            if os.path.isabs(directory) and os.path.samefile(directory, name):
+                yield place
 
 
 def no_session(found: Found, *, names_places: bool = False) -> NoSessionFound:
@@ -257,10 +258,10 @@ def session_lines(
     """Each session in two lines, its figures, then model and title; then where was looked."""
     table = [
         Column("id"),
-        Column("when"),
+        Column("when", spare=True),
         Column("program"),
         Column("calls", right=True),
-        Column("size", right=True),
+        Column("size", right=True, spare=True),
         Column("used", right=True),
         Column("of window", right=True),
     ]

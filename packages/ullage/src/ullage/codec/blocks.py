@@ -130,6 +130,10 @@ class Encoded(NamedTuple):
         """The body as JSON."""
         return _encode(self.body)
 
+    def only(self, names: Iterable[str]) -> dict[str, object]:
+        """These fields of the body, those that it has."""
+        return {name: self.body[name] for name in names if name in self.body}
+
     def extends(self, earlier: Encoded) -> bool:
         """Whether this request's blocks begin with all of the earlier one's."""
         return self.blocks[: len(earlier.blocks)] == earlier.blocks
@@ -154,6 +158,12 @@ class Blocks:
         """Notes what could not be sent, once."""
         if what not in self.unsent:
             self.unsent.append(what)
+
+    def encoded(
+        self, path: str, headers: Mapping[str, str], body: dict[str, object]
+    ) -> Encoded:
+        """The request with these blocks."""
+        return Encoded(path, dict(headers), body, tuple(self.made), tuple(self.unsent))
 
 
 class MessageWriter(ABC):
@@ -275,6 +285,31 @@ def merged(
 ) -> dict[str, object]:
     """The wire's own parameters with the options over them; ``None`` is an option that is not set."""
     return {**params, **{name: value for name, value in options if value is not None}}
+
+
+def with_options(
+    params: Mapping[str, object],
+    sending: Sending,
+    blocks: Blocks,
+    *,
+    most: str,
+    thinking: str,
+) -> dict[str, object]:
+    """The wire's own parameters with the options over them.
+
+    ``most`` is the field of the output limit, ``thinking`` the object that holds the effort.
+    """
+    options = sending.options
+    said: list[tuple[str, object]] = [
+        (most, options.max_output),
+        ("temperature", options.temperature),
+    ]
+    if options.effort is not None:
+        given = nested(sending.request.params, thinking)
+        said.append((thinking, {**given, "effort": options.effort}))
+    if options.thinking_budget is not None:
+        blocks.miss("thinking_budget")
+    return merged(params, said)
 
 
 def nested(params: Mapping[str, object], name: str) -> dict[str, object]:

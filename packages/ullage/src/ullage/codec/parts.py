@@ -20,8 +20,10 @@ from ullage.messages import (
     ProviderData,
     ProviderItem,
     ReasoningPart,
+    Request,
     ResultContent,
     Role,
+    SystemBlock,
     TextPart,
     Tool,
     ToolCallPart,
@@ -118,6 +120,27 @@ class PartMaker:
     wire: str
     provider: str = ""
     model: str = ""
+
+    def request(
+        self,
+        body: Mapping[str, Any],
+        system: Iterable[SystemBlock],
+        tools: Iterable[Tool],
+        read: Iterable[str],
+        *,
+        chained: str = "",
+    ) -> Request:
+        """The body of a call without its messages; fields that are not among ``read`` are parameters."""
+        return Request(
+            wire=self.wire,
+            model=self.model,
+            provider=self.provider,
+            system=tuple(system),
+            tools=tuple(tools),
+            params=without(body, *read),
+            stream=body.get("stream") is True,
+            chained=chained,
+        )
 
     def opaque(self, rest: Mapping[str, Any]) -> ProviderData | None:
         """The fields that our types lack, as JSON; ``None`` when there are none. Nulls and empty lists are left out."""
@@ -290,6 +313,11 @@ def as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
+
+
+def objects(value: object) -> list[Json]:
+    """The objects in a list; anything else in it is left out."""
+    return [one for one in as_list(value) if isinstance(one, dict)]
 
 
 def blocks(value: object) -> list[Json]:

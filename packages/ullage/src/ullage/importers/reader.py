@@ -13,6 +13,7 @@ import ullage.importers.fields as f
 from ullage.codec.dialects import DIALECTS
 from ullage.codec.reminders import words_of_person
 from ullage.codec.usage import read_usage
+from ullage.display.text import shortened
 from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
 from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, Event, MessageAdded, RequestPart
@@ -226,7 +227,7 @@ class Reader(ABC):
         """Notes a person's message: the first is the title of a session without another title."""
         if not self.first_prompt:  # a long text is not copied for its beginning
             begin = words_of_person(text[: 100 * TITLE_LENGTH])
-            self.first_prompt = " ".join(begin.split())[:TITLE_LENGTH]
+            self.first_prompt = shortened(" ".join(begin.split()), TITLE_LENGTH)
 
     @property
     def title(self) -> str:

@@ -28,8 +28,13 @@ class DrawnSession:
     It is what ``ullage context --html`` and ``--svg`` write.
     """
 
-    def __init__(self, picture: SessionPicture) -> None:
-        self._picture = picture
+    _picture: SessionPicture
+
+    @classmethod
+    def _of(cls, picture: SessionPicture) -> DrawnSession:
+        drawn = cls()
+        drawn._picture = picture
+        return drawn
 
     def __repr__(self) -> str:
         return f"DrawnSession({str(self._picture.reading)!r})"
@@ -69,4 +74,4 @@ def picture_of_meter(meter: Meter) -> DrawnSession:
     picture = SessionPicture(
         reading=reading, history=history, advice=advice, steps=meter.steps
     )
-    return DrawnSession(picture)
+    return DrawnSession._of(picture)

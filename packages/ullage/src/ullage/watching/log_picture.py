@@ -30,4 +30,4 @@ def picture_of_log(file: str | PathLike[str], *, session: str = "") -> DrawnSess
         program=imported.program or imported.format,
         subagent_tools=subagent_tools(imported),
     )
-    return DrawnSession(picture)
+    return DrawnSession._of(picture)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 import ullage_programs
 from ullage.cli.installing.files import (
@@ -59,8 +59,8 @@ class StatusLineEntry:
     """A status line. One of the user's own is kept in the file ``composed``, and shown before ours; without that file
     it is not replaced."""
 
-    kind: ClassVar = "statusline"
-    about: ClassVar = "status line: how full the window is"
+    kind = "statusline"
+    about = "status line: how full the window is"
     path: Path
     keys: Sequence[str]
     command: str
@@ -101,7 +101,7 @@ class StatusLineEntry:
 class HookEntry:
     """A handler of an event: one of the ``hooks`` of a group in the event's list."""
 
-    kind: ClassVar = "hooks"
+    kind = "hooks"
     about: str
     path: Path
     keys: Sequence[str]
@@ -148,8 +148,8 @@ class AddressEntry:
     where it is not set, and goes with it; ``above`` are keys of addresses that come before this one.
     """
 
-    kind: ClassVar = "proxy"
-    about: ClassVar = "address: model calls go through `ullage proxy`"
+    kind = "proxy"
+    about = "address: model calls go through `ullage proxy`"
     path: Path
     keys: Sequence[str]
     url: str

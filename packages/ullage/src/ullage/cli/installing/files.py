@@ -57,13 +57,17 @@ class ClientFile:
         unwrap = getattr(self.content, "unwrap", None)
         return self.content if unwrap is None else unwrap()
 
+    def check(self) -> None:
+        """Raises ``CannotEdit`` where another program has changed the file since it was read."""
+        if text_of(self.path) != self.text:
+            raise CannotEdit(f"{self.path} was changed meanwhile")
+
     def write(self) -> str:
         """Write the content, and give a sentence about it. Raises ``OSError`` and ``CannotEdit``.
 
         A link stays one, and the owner and permissions stay too. Nothing is left of a file that held nothing else.
         """
-        if text_of(self.path) != self.text:
-            raise CannotEdit(f"{self.path} was changed meanwhile")
+        self.check()
         real = self.path.resolve()
         if not self.content:
             real.unlink()

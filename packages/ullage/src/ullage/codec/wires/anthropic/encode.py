@@ -29,11 +29,10 @@ from ullage.codec.blocks import (
     is_whole,
     json_object,
     locate,
-    merged,
     named_text,
-    nested,
     stand_in,
     wire_message,
+    with_options,
 )
 from ullage.codec.repair_calls import legal_name
 from ullage.codec.tool_references import referenced
@@ -109,20 +108,10 @@ def encode_head(sending: Sending) -> Encoded:
     """One Messages call without its messages."""
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(sending, blocks)
-    said: list[tuple[str, object]] = [
-        ("max_tokens", options.max_output),
-        ("temperature", options.temperature),
-    ]
-    if options.effort is not None:
-        said.append(
-            (
-                "output_config",
-                {**nested(request.params, "output_config"), "effort": options.effort},
-            )
-        )
-    if options.thinking_budget is not None:
-        blocks.miss("thinking_budget")
-    params = merged({"max_tokens": MAX_OUTPUT, **PARAMS.unowned(request.params)}, said)
+    own = {"max_tokens": MAX_OUTPUT, **PARAMS.unowned(request.params)}
+    params = with_options(
+        own, sending, blocks, most="max_tokens", thinking="output_config"
+    )
     if request.stream:
         params["stream"] = True
     headers = _headers(options)
@@ -143,13 +132,7 @@ def encode_head(sending: Sending) -> Encoded:
         before = options.compare_with
         known = before if before.startswith("msg_") else None
         params.setdefault("diagnostics", {"previous_message_id": known})
-    return Encoded(
-        "/messages",
-        headers,
-        {**body, **params},
-        tuple(blocks.made),
-        tuple(blocks.unsent),
-    )
+    return blocks.encoded("/messages", headers, {**body, **params})
 
 
 def _tells_misses(request: Request) -> bool:
@@ -200,15 +183,9 @@ def settle(request: Request, options: Options) -> tuple[Request, Options]:
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """The ``count_tokens`` call for an encoded request."""
-    body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
-    params = {
-        name: value
-        for name, value in PARAMS.unowned(request.params).items()
-        if name not in _UNCOUNTED
-    }
-    if "thinking" in encoded.body:
-        params["thinking"] = encoded.body["thinking"]
-    return encoded._replace(path="/messages/count_tokens", body={**body, **params})
+    params = drop(PARAMS.unowned(request.params), *_UNCOUNTED)
+    body = encoded.only(_COUNTED_FIELDS) | params | encoded.only(["thinking"])
+    return encoded._replace(path="/messages/count_tokens", body=body)
 
 
 def encode_compaction(encoded: Encoded, instructions: str) -> Encoded:

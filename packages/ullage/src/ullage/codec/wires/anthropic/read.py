@@ -16,6 +16,7 @@ from ullage.codec.parts import (
     as_list,
     as_text,
     blocks,
+    objects,
     tool,
     without,
 )
@@ -80,17 +81,10 @@ def items_of(value: object) -> list[Any]:
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Messages call without its messages."""
-    return Request(
-        wire=make.wire,
-        model=make.model,
-        provider=make.provider,
-        system=tuple(_system(make, body.get("system"))),
-        tools=tuple(
-            _tool(one) for one in as_list(body.get("tools")) if isinstance(one, dict)
-        ),
-        params=without(body, *_READ),
-        stream=body.get("stream") is True,
-        chained=continued_in("messages", body),
+    tools = map(_tool, objects(body.get("tools")))
+    chained = continued_in("messages", body)
+    return make.request(
+        body, _system(make, body.get("system")), tools, _READ, chained=chained
     )
 
 

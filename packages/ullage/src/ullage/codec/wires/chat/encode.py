@@ -67,13 +67,7 @@ def encode_head(sending: Sending) -> Encoded:
             }
         else:
             params.pop("stream_options", None)
-    return Encoded(
-        "/chat/completions",
-        dict(JSON_HEADERS),
-        {**body, **params},
-        tuple(blocks.made),
-        tuple(blocks.unsent),
-    )
+    return blocks.encoded("/chat/completions", JSON_HEADERS, {**body, **params})
 
 
 class ChatWriter(MessageWriter):

@@ -16,6 +16,7 @@ from ullage.codec.parts import (
     as_text,
     blocks,
     data_url,
+    objects,
     readable,
     tool,
     without,
@@ -47,21 +48,13 @@ def items_of(value: object) -> list[Any]:
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one Chat call with no messages but its system prompt."""
-    declared = [one for one in as_list(body.get("tools")) if isinstance(one, dict)]
-    return Request(
-        wire=make.wire,
-        model=make.model,
-        provider=make.provider,
-        system=tuple(_system(make, one) for one in head if isinstance(one, dict)),
-        tools=tuple(read_tool(one) for one in declared),
-        params=without(body, *_READ),
-        stream=body.get("stream") is True,
-    )
+    system = [_system(make, one) for one in objects(head)]
+    return make.request(body, system, map(read_tool, objects(body.get("tools"))), _READ)
 
 
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
     """The next messages of a body after its system prompt; ``make`` has read those before them."""
-    return tuple(_message(make, one) for one in items if isinstance(one, dict))
+    return tuple(_message(make, one) for one in objects(items))
 
 
 def read_answer(content: object, make: PartMaker) -> Message:
@@ -145,9 +138,8 @@ def _assistant(make: PartMaker, message: Json) -> Iterator[Part]:
         yield _part(make, block)
     if message.get("refusal"):
         yield make.text(message["refusal"], {"refusal": True})
-    for one in as_list(message.get("tool_calls")):
-        if isinstance(one, dict):
-            yield _call(make, one)
+    for one in objects(message.get("tool_calls")):
+        yield _call(make, one)
     extra = {
         key: value
         for key, value in without(message, *_ASSISTANT).items()
@@ -173,8 +165,7 @@ def _reasoning_text(thought: Json) -> str:
             return str(thought[key])
     return "".join(
         as_text(one.get("text") or one.get("summary"))
-        for one in as_list(thought.get("reasoning_details"))
-        if isinstance(one, dict)
+        for one in objects(thought.get("reasoning_details"))
     )
 
 

@@ -70,13 +70,7 @@ def encode_head(sending: Sending) -> Encoded:
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(request, options, blocks)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return Encoded(
-        f"/{_name(request)}:{method}",
-        dict(JSON_HEADERS),
-        body,
-        tuple(blocks.made),
-        tuple(blocks.unsent),
-    )
+    return blocks.encoded(f"/{_name(request)}:{method}", JSON_HEADERS, body)
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:

@@ -14,6 +14,7 @@ from ullage.codec.parts import (
     PartMaker,
     as_list,
     as_text,
+    objects,
     tool,
     without,
 )
@@ -41,30 +42,14 @@ def items_of(value: object) -> list[Any]:
 
 def read_messages(make: PartMaker, items: list[Any]) -> tuple[Message, ...]:
     """The next messages of a body; ``make`` has read those before them."""
-    return tuple(
-        message
-        for one in items
-        if isinstance(one, dict)
-        for message in _messages(make, one)
-    )
+    return tuple(message for one in objects(items) for message in _messages(make, one))
 
 
 def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> Request:
     """The body of one generateContent call without its contents."""
-    return Request(
-        wire=make.wire,
-        model=make.model,
-        provider=make.provider,
-        system=tuple(_system(_get(body, "systemInstruction"))),
-        tools=tuple(
-            one
-            for group in as_list(body.get("tools"))
-            if isinstance(group, dict)
-            for one in _tools(group)
-        ),
-        params=without(body, *_READ),
-        stream=body.get("stream") is True,
-    )
+    tools = (one for group in objects(body.get("tools")) for one in _tools(group))
+    system = _system(_get(body, "systemInstruction"))
+    return make.request(body, system, tools, _READ)
 
 
 def read_answer(content: object, make: PartMaker) -> Message:
@@ -76,8 +61,7 @@ def read_answer(content: object, make: PartMaker) -> Message:
         found = found["content"]
     parts = found.get("parts") if isinstance(found, Mapping) else found
     return make.namer.message(
-        "assistant",
-        tuple(_part(make, one) for one in as_list(parts) if isinstance(one, dict)),
+        "assistant", tuple(_part(make, one) for one in objects(parts))
     )
 
 
@@ -101,10 +85,9 @@ def _system(instruction: object) -> Iterator[SystemBlock]:
 
 
 def _tools(group: Json) -> Iterator[Tool]:
-    for one in as_list(_get(group, "functionDeclarations")):
-        if isinstance(one, dict):
-            schema = one.get("parameters") or _get(one, "parametersJsonSchema")
-            yield tool(one.get("name"), one.get("description"), schema)
+    for one in objects(_get(group, "functionDeclarations")):
+        schema = one.get("parameters") or _get(one, "parametersJsonSchema")
+        yield tool(one.get("name"), one.get("description"), schema)
     for kind, settings in group.items():
         if (
             kind not in ("functionDeclarations", "function_declarations")

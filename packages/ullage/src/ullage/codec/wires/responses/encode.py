@@ -23,11 +23,11 @@ from ullage.codec.blocks import (
     is_true,
     is_whole,
     locate,
-    merged,
     named_text,
     nested,
     result_ids,
     stand_in,
+    with_options,
 )
 from ullage.codec.foreign import text_of
 from ullage.codec.held import CONTINUING, is_conversation
@@ -79,20 +79,10 @@ def encode_head(sending: Sending) -> Encoded:
     """One Responses call with no items but those of the system prompt."""
     request, options, blocks = sending.request, sending.options, Blocks()
     body = _body(sending, blocks)
-    said: list[tuple[str, object]] = [
-        ("max_output_tokens", options.max_output),
-        ("temperature", options.temperature),
-    ]
-    if options.effort is not None:
-        said.append(
-            (
-                "reasoning",
-                {**nested(request.params, "reasoning"), "effort": options.effort},
-            )
-        )
-    if options.thinking_budget is not None:
-        blocks.miss("thinking_budget")
-    params = merged(PARAMS.unowned(request.params), said)
+    own = PARAMS.unowned(request.params)
+    params = with_options(
+        own, sending, blocks, most="max_output_tokens", thinking="reasoning"
+    )
     is_background = options.background and request.stream
     if is_background:
         params["background"] = True
@@ -108,18 +98,12 @@ def encode_head(sending: Sending) -> Encoded:
     if is_told and has_new_cache(request.model) and before.startswith("resp_"):
         given = nested(request.params, "prompt_cache_options")
         params["prompt_cache_options"] = {"comparison_response_id": before, **given}
-    return Encoded(
-        "/responses",
-        dict(JSON_HEADERS),
-        {**body, **params},
-        tuple(blocks.made),
-        tuple(blocks.unsent),
-    )
+    return blocks.encoded("/responses", JSON_HEADERS, {**body, **params})
 
 
 def encode_count(request: Request, encoded: Encoded) -> Encoded:
     """The ``input_tokens`` call for an encoded request."""
-    body = {name: encoded.body[name] for name in _COUNTED_FIELDS if name in encoded.body}
+    body = encoded.only(_COUNTED_FIELDS)
     params = {
         name: value
         for name, value in PARAMS.unowned(request.params).items()
@@ -133,9 +117,7 @@ def encode_compaction(encoded: Encoded, instructions: str) -> Encoded:
 
     https://developers.openai.com/api/docs/guides/compaction, ``response_compact_params.py`` in openai 3.52.
     """
-    body = {
-        name: encoded.body[name] for name in _COMPACTED_FIELDS if name in encoded.body
-    }
+    body = encoded.only(_COMPACTED_FIELDS)
     return encoded._replace(path="/responses/compact", body=body)
 
 

@@ -19,6 +19,7 @@ from ullage.codec.parts import (
     as_text,
     blocks,
     data_url,
+    objects,
     readable,
     tool,
     without,
@@ -59,23 +60,13 @@ def read_request(body: Mapping[str, Any], head: list[Any], make: PartMaker) -> R
         else []
     )
     tools = as_list(body.get("tools"))
-    for item in head:
-        if not isinstance(item, dict):
-            continue
+    for item in objects(head):
         if item.get("type") == _ADDED_TOOLS:
             tools = [*tools, *as_list(item.get("tools"))]
         else:
             system.append(_system(make, item))
-    return Request(
-        wire=make.wire,
-        model=make.model,
-        provider=make.provider,
-        system=tuple(system),
-        tools=tuple(_tool(one) for one in tools if isinstance(one, dict)),
-        params=without(body, *_READ),
-        stream=body.get("stream") is True,
-        chained=continued_in("responses", body),
-    )
+    chained = continued_in("responses", body)
+    return make.request(body, system, map(_tool, objects(tools)), _READ, chained=chained)
 
 
 def read_answer(content: object, make: PartMaker) -> Message:
@@ -86,10 +77,7 @@ def read_answer(content: object, make: PartMaker) -> Message:
         else content
     )
     parts = tuple(
-        part
-        for item in items_of(listed)
-        if isinstance(item, dict)
-        for part in _parts(make, item)
+        part for item in objects(items_of(listed)) for part in _parts(make, item)
     )
     return make.namer.message("assistant", parts)
 
