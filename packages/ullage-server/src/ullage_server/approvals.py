@@ -14,7 +14,7 @@ from ullage.turns.standing import AskedApproval
 from ullage_server.api_types import ApprovalList, WaitingApproval
 from ullage_server.policy import SHOWN_ARGUMENTS
 from ullage_server.requests import TheHost
-from ullage_server.sessions import CURSOR, next_page, place_of
+from ullage_server.sessions import CURSOR, Before, next_page, place_of
 
 
 @get(
@@ -24,7 +24,7 @@ from ullage_server.sessions import CURSOR, next_page, place_of
 async def list_all_approvals(
     host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
-    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+    before: Before = None,
 ) -> ApprovalList:
     """Of at most ``limit`` sessions, the one changed last first. ``before`` is the value from the previous list."""
     cursor = place_of(before, CURSOR)
