@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import ullage.importers.fields as f
 from ullage.codec.dialects import DIALECTS
 from ullage.codec.reminders import words_of_person
 from ullage.codec.usage import read_usage
@@ -182,6 +183,10 @@ class Reader(ABC):
 
     def feed_subagent(self, lines: Iterable[bytes]) -> None:  # noqa: B027 - see ``subagent_logs``
         """The log of a subagent: its calls are spend. What can't be read of it is passed over."""
+
+    def dated(self, entry: JsonObject) -> None:
+        """What follows is of the entry's ``timestamp``; without one, of the one before."""
+        self.rows.at = f.seconds(entry.get("timestamp")) or self.rows.at
 
     def skip(self, reason: str) -> None:
         """Count the current line as not read."""
