@@ -106,6 +106,7 @@ def test_a_session_is_named_by_the_beginning_or_end_of_its_id(
         await kept.close()
 
     asyncio.run(begin())
+    assert main(["admin", "approve", "20261129", "--yes"]) != 0  # a date is no id
     assert main(["admin", "approve", "9c1e", "--yes"]) == 0
     assert "Approved: press of 20261129-5f2a9c1e" in capsys.readouterr().out
 

@@ -8,6 +8,9 @@ from ullage.messages import Message, TextPart, ToolCallPart, ToolResultPart
 from ullage.meter.call_names import call_label, part_labels
 from ullage.meter.policy import LONGEST_SUBJECT
 
+HUGE = 9 * 10**4_299
+"""The longest number that JSON is read with: twice as much can't be written."""
+
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "label"),
@@ -35,6 +38,9 @@ from ullage.meter.policy import LONGEST_SUBJECT
         ("view", {"path": "a.py", "view_range": ["3", {}]}, "view a.py"),
         ("Read", {"file_path": "a.py", "limit": "all"}, "Read a.py"),
         ("Grep", {"path": "src", "offset": 5, "head_limit": 9}, "Grep src"),
+        ("Read", {"path": "a.py", "offset": HUGE, "limit": HUGE}, "Read a.py"),
+        ("view", {"path": "a.py", "view_range": [HUGE, -1]}, "view a.py"),
+        ("Read", {"path": "a.py", "offset": 5, "limit": -5}, "Read a.py"),
     ],
 )
 def test_a_call_is_labelled_by_its_most_telling_argument(

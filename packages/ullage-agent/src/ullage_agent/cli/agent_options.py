@@ -68,7 +68,8 @@ async def session_meant(agent: Agent, name: str) -> tuple[str, bool]:
 async def meant_in(store: SessionStore, name: str) -> tuple[str, bool]:
     """The id of the session that is meant, and whether there is one: its id, or the beginning or end of a random id.
 
-    Raises ``InputError`` where several begin or end so. An id that a person chose is given whole.
+    Raises ``InputError`` where several begin or end so. An id that a person chose is given whole, and a date
+    may be one: it is the beginning of no other.
     """
     try:
         await store.about(name)
@@ -79,7 +80,8 @@ async def meant_in(store: SessionStore, name: str) -> tuple[str, bool]:
     alike = [
         one
         for one in known
-        if _RANDOM_ID.fullmatch(one) and (one.startswith(name) or one.endswith(name))
+        if _RANDOM_ID.fullmatch(one)
+        and (one.endswith(name) or ("-" in name and one.startswith(name)))
     ]
     if not alike or len(name) < SHORTEST_ID:
         return name, False

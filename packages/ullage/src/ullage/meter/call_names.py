@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from sys import maxsize
 from typing import Any, Final
 
 import msgspec
@@ -77,7 +78,8 @@ def _subject_of(arguments: str) -> str:
 
 
 def _range_of(arguments: Mapping[str, Any]) -> str:
-    """The lines that a call reads, ``:10-80``, numbered as in the call; empty where it does not say.
+    """The lines that a call reads, ``:10-80``, numbered as in the call; empty where it does not say, or
+    no file has them.
 
     ``offset`` and ``limit`` are of Claude Code, OpenCode, pi and qwen-code, ``start_line`` and ``end_line`` of Gemini
     CLI and Cline, ``view_range`` of Copilot CLI, whose -1 is the end.
@@ -86,13 +88,13 @@ def _range_of(arguments: Mapping[str, Any]) -> str:
     if not lines:
         lines = [arguments.get("start_line"), arguments.get("end_line")]
     match arguments.get("offset") or 1, arguments.get("limit"):
-        case int(offset), int(limit):
+        case int(offset), int(limit) if limit > 0:
             first = max(1, offset)
             lines = [first, first + limit - 1]
     match lines:
-        case [int(first), -1]:
+        case [int(first), -1] if 0 <= first <= maxsize:
             return f":{first}-"
-        case [int(first), int(last)]:
+        case [int(first), int(last)] if 0 <= first <= last <= maxsize:
             return f":{first}-{last}"
     return ""
 
