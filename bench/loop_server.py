@@ -88,7 +88,7 @@ class QuickApp(App):
             True,
             spoken.stop,
         )
-        frames = wire.frames(call, spoken, wire.usage(call, bill, spoken), late=False)
+        frames = wire.frames(call, spoken, wire.usage(call, bill, spoken))
         return bill, _Answer(200, frames, wire.content_type, streams=True)
 
 

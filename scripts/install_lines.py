@@ -64,6 +64,14 @@ def pattern(template: str) -> re.Pattern[str]:
 
 def written(text: str, *, published: bool = PUBLISHED) -> str:
     """A page with the commands of one state."""
+    return "".join(
+        _line(line, published=published) for line in text.splitlines(keepends=True)
+    )
+
+
+def _line(text: str, *, published: bool) -> str:
+    if IN_CLONE.search(text):
+        return text
     for pair in PAIRS:
         old, new = pair if published else reversed(pair)
         while found := pattern(old).search(text):

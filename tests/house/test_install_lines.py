@@ -38,6 +38,15 @@ def test_each_command_is_found_in_both_states() -> None:
     assert not list(unknown(later, published=True))
 
 
+def test_what_needs_the_clone_says_so_in_both_states() -> None:
+    needs = "uv run --no-dev --extra simulators --with openai python examples/loop.py     # in the clone\n"
+    page = (ROOT / "docs/start/loop.md").read_text("utf-8")
+    assert needs in page
+    published = written(page, published=True)
+    assert needs in published
+    assert "pip install ullage openai     # anywhere" in published
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -124,14 +124,14 @@ async def test_a_random_id_is_meant_by_its_beginning_or_end_and_a_chosen_one_by_
         async with agent.session(name, resume=False):
             pass
     for said, meant in (
-        ("20261128", random[0]),
+        ("20261128-", random[0]),
         ("20261129-5f", random[1]),
         ("9c1e", random[0]),
         ("cask-2", "cask-2"),
     ):
         assert await session_meant(agent, said) == (meant, True)
-    for said in ("cask", "c1e", "20261130"):
+    for said in ("cask", "c1e", "20261129"):
         assert await session_meant(agent, said) == (said, False)
     assert await session_meant(agent, "") == ("", False)
     with pytest.raises(InputError, match=r"of 2 sessions: .*Give more of it"):
-        await session_meant(agent, "20261129")
+        await session_meant(agent, "20261129-")

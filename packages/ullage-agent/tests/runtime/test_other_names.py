@@ -12,8 +12,15 @@ import pytest
 import ullage
 from tests.agents import KEY
 from ullage.errors import SettingError, WrongType
+from ullage.testing import ScriptedModel
 from ullage_agent.runtime.settings import KEYS
-from ullage_agent.tools.other_names import METHODS, SETTINGS, TOOL_OPTIONS, explained
+from ullage_agent.tools.other_names import (
+    METHODS,
+    RESULTS,
+    SETTINGS,
+    TOOL_OPTIONS,
+    explained,
+)
 
 MODEL = "openai:gpt-5"
 
@@ -289,7 +296,28 @@ def test_a_word_that_is_ours_is_never_explained_away() -> None:
 
 
 def test_names_of_other_libraries_are_answered_with_ours() -> None:
-    with pytest.raises(AttributeError, match=r"RunContext is ullage\.ToolContext here"):
-        ullage.RunContext  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(ImportError, match=r"RunContext is ullage\.ToolContext here"):
+        from ullage import RunContext  # type: ignore[attr-defined]  # noqa: F401
+    with pytest.raises(WrongType, match="session is a str, and not object"):
+        agent().run_sync("Hi", session=object())  # type: ignore[arg-type]
+    with pytest.raises(ImportError, match="SQLiteSession is ullage"):
+        ullage.SQLiteSession  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match="Did you mean 'Agent'"):
         ullage.Agnt  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("final_output", "result.output"),
+        ("all_messages", "result.messages"),
+        ("nothing", "'nothing'."),
+    ],
+)
+def test_a_result_says_what_another_library_calls_otherwise(name: str, ours: str) -> None:
+    greeting = agent()
+    with greeting.override(model=ScriptedModel(["Hello."]), store=None):
+        result = greeting.run_sync("Hi")
+    with pytest.raises(AttributeError, match=ours):
+        getattr(result, name)
+    assert not RESULTS.keys() & set(dir(result))

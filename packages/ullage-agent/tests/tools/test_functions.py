@@ -130,3 +130,20 @@ def test_what_can_be_no_tool_is_refused(function: Any) -> None:
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(SettingError, match="weather"):
         as_tools([weather, tool(name="weather")(_greet)])
+
+
+def test_a_method_that_is_marked_in_its_class_is_refused_and_the_object_s_is_a_tool() -> (
+    None
+):
+    class Cellar:
+        def level(self, cask: int) -> str:
+            return f"Cask {cask} is half full."
+
+    def peek(ctx, cask: int) -> str:  # type: ignore[no-untyped-def]
+        return f"Cask {cask} of {ctx} is half full."
+
+    with pytest.raises(SettingError, match=r"give `tools=\[thing\.method\]`"):
+        tool(Cellar.level)
+    with pytest.raises(SettingError, match=r"write `ctx: ullage\.ToolContext`"):
+        tool(peek)
+    assert b"self" not in bytes(tool(Cellar().level).declaration.schema)

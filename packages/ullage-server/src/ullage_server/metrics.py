@@ -9,7 +9,8 @@ https://opentelemetry.io/docs/specs/semconv/http/http-metrics/) in Prometheus's 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -36,8 +37,6 @@ from ullage.events import (
 from ullage.meter.limits import lookup
 from ullage.meter.spend import Money, money_of
 from ullage.store.store import (
-    Lease,
-    Receipt,
     SessionStore,
     StandingCount,
     StoreObserver,
@@ -65,6 +64,9 @@ K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
 
+WRITES: Final = frozenset({"append", "draft", "command", "send"})
+"""Methods of a store that are measured."""
+
 MODEL: Final = ("gen_ai_provider_name", "gen_ai_request_model")
 
 
@@ -83,24 +85,21 @@ class Metrics(StoreObserver, Hook):
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         named: dict[str, Any] = {"namespace": "ullage", "registry": self.registry}
+        gauge = partial(Gauge, namespace="ullage", registry=self.registry)
+        counter = partial(Counter, namespace="ullage", registry=self.registry)
         version = program_name().removeprefix("ullage ")
         Info("build", "The version that runs", **named).info({"version": version})
-        self.open = Gauge(
-            "sessions_open", "Sessions that are open in this process", **named
+        self.open = gauge("sessions_open", "Sessions that are open in this process")
+        self.driving = gauge("sessions_driving", "Sessions that this process works for")
+        self.standing = gauge(
+            "sessions", "Sessions of the store that wait, by what for", ["state"]
         )
-        self.driving = Gauge(
-            "sessions_driving", "Sessions that this process works for", **named
-        )
-        self.standing = Gauge(
-            "sessions", "Sessions of the store that wait, by what for", ["state"], **named
-        )
-        self.oldest = Gauge(
+        self.oldest = gauge(
             "sessions_oldest_seconds",
             "For how long a session has been left in each of these states, the longest",
             ["state"],
-            **named,
         )
-        self.streams = Gauge("event_streams", "Clients that follow a session", **named)
+        self.streams = gauge("event_streams", "Clients that follow a session")
         self.requests = Histogram(
             "http_server_request_duration_seconds",
             "Until the answer to a request begins",
@@ -108,11 +107,10 @@ class Metrics(StoreObserver, Hook):
             buckets=HTTP_SECONDS,
             registry=self.registry,
         )
-        self.turns = Counter(
+        self.turns = counter(
             "turns",
             "Turns that ended or paused, by reason; error is the last call's, or quota",
             ["reason", "error"],
-            **named,
         )
         for error in _kinds(ProviderError):  # a first one is no increase for Prometheus
             self.turns.labels("failed", error)
@@ -139,23 +137,20 @@ class Metrics(StoreObserver, Hook):
             )
             for kind in USAGE
         }
-        self.cost = Counter(
-            "cost_usd", "What calls cost by list price, in US dollars", MODEL, **named
+        self.cost = counter(
+            "cost_usd", "What calls cost by list price, in US dollars", MODEL
         )
-        self.unpriced = Counter(
-            "unpriced_calls", "Calls whose cost is not known", MODEL, **named
+        self.unpriced = counter("unpriced_calls", "Calls whose cost is not known", MODEL)
+        self.tenant_tokens = counter(
+            "tenant_tokens", "Input and output of each tenant", ["tenant"]
         )
-        self.tenant_tokens = Counter(
-            "tenant_tokens", "Input and output of each tenant", ["tenant"], **named
-        )
-        self.tenant_cost = Counter(
+        self.tenant_cost = counter(
             "tenant_cost_usd",
             "What the calls of each tenant cost by list price, in US dollars",
             ["tenant"],
-            **named,
         )
-        self.tools = Counter(
-            "tool_calls", "Tool calls that ended, by outcome", ["outcome"], **named
+        self.tools = counter(
+            "tool_calls", "Tool calls that ended, by outcome", ["outcome"]
         )
         self.error = Histogram(
             "estimate_error_ratio",
@@ -179,45 +174,35 @@ class Metrics(StoreObserver, Hook):
             buckets=SECONDS,
             **named,
         )
-        self.waiting = Gauge(
+        self.waiting = gauge(
             "longest_wait_seconds",
             "For how long the oldest due session of each place has had no driver",
             ["place"],
-            **named,
         )
-        self.waiting_sessions = Gauge(
+        self.waiting_sessions = gauge(
             "sessions_waiting",
             "Due sessions of each place that have no driver",
             ["place"],
-            **named,
         )
-        self.takeovers = Counter(
-            "takeovers", "Sessions taken over from a driver that had not let go", **named
+        self.takeovers = counter(
+            "takeovers", "Sessions taken over from a driver that had not let go"
         )
-        self.lost = Counter(
-            "lost_notifications", "Changes that no notification told of", **named
+        self.lost = counter("lost_notifications", "Changes that no notification told of")
+        self.swept = counter(
+            "swept_sessions", "Sessions that the search for lost work woke"
         )
-        self.swept = Counter(
-            "swept_sessions", "Sessions that the search for lost work woke", **named
+        self.lacks = gauge(
+            "lacks", "Whether this process lacks it, 1 or 0: see /readyz", ["what"]
         )
-        self.lacks = Gauge(
-            "lacks",
-            "Whether this process lacks it, 1 or 0: see /readyz",
-            ["what"],
-            **named,
-        )
-        self.quota_refusals = Counter(
-            "quota_refusals", "Requests that a tenant's quota refused", **named
+        self.quota_refusals = counter(
+            "quota_refusals", "Requests that a tenant's quota refused"
         )
         of_quota = ["tenant", "what"]
-        self.quota_limit = Gauge(
-            "quota_limit",
-            "A tenant's quota of a day, as the store has it",
-            of_quota,
-            **named,
+        self.quota_limit = gauge(
+            "quota_limit", "A tenant's quota of a day, as the store has it", of_quota
         )
-        self.quota_used = Gauge(
-            "quota_used", "What all processes used of it today", of_quota, **named
+        self.quota_used = gauge(
+            "quota_used", "What all processes used of it today", of_quota
         )
         self._swept = 0
         self._begun: dict[tuple[str, str], CallStarted] = {}
@@ -377,37 +362,27 @@ class MeasuredStore:
         self._metrics = metrics
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+        found = getattr(self._inner, name)
+        return self._timed(name, found) if name in WRITES else found
 
     def limited_to(self, tenant: str) -> SessionStore:
         """See ``SessionStore.limited_to``: measured too."""
         return measured(self._inner.limited_to(tenant), self._metrics)
 
-    async def append(
-        self, lease: Lease, events: Sequence[Event], **how: Any
-    ) -> tuple[Event, ...]:
-        """See ``SessionStore.append``."""
-        return await self._timed("append", self._inner.append(lease, events, **how))
+    def _timed(
+        self, what: str, write: Callable[..., Awaitable[T]]
+    ) -> Callable[..., Awaitable[T]]:
+        async def timed(*values: Any, **how: Any) -> T:
+            begun = time.perf_counter()
+            try:
+                return await write(*values, **how)
+            finally:
+                took_s = time.perf_counter() - begun
+                self._metrics.write.labels(what).observe(took_s)
+                if what == "send":
+                    self._metrics.enqueue.observe(took_s)
 
-    async def draft(self, *values: Any, **more: Any) -> int:
-        """See ``SessionStore.draft``."""
-        return await self._timed("draft", self._inner.draft(*values, **more))
-
-    async def command(self, *values: Any) -> tuple[Event, ...]:
-        """See ``SessionStore.command``."""
-        return await self._timed("command", self._inner.command(*values))
-
-    async def send(self, *values: Any, **more: Any) -> Receipt:
-        """See ``SessionStore.send``."""
-        with self._metrics.enqueue.time():
-            return await self._timed("send", self._inner.send(*values, **more))
-
-    async def _timed(self, what: str, writing: Awaitable[T]) -> T:
-        begun = time.perf_counter()
-        try:
-            return await writing
-        finally:
-            self._metrics.write.labels(what).observe(time.perf_counter() - begun)
+        return timed
 
 
 def measured(store: SessionStore, metrics: Metrics) -> SessionStore:

@@ -245,7 +245,11 @@ def in_words(request: AnyRequest, error: HTTPException) -> Problem:
     elif isinstance(error.__cause__, SerializationException):
         detail = f"The body of {asked} is no JSON: {detail}."
     elif found.status == 404 and detail == found.title:
-        known = [route.path for route in request.app.routes]
+        session = "".join(path.split("/")[3:4])
+        known = [
+            route.path.replace("{session:str}", session).replace(":str}", "}")
+            for route in request.app.routes
+        ]
         detail = f"There is no path {path}.{did_you_mean(path, known)}"
     elif found.status == 405:
         detail = f"{request.method} is no method of {path}: the header Allow names those it takes."

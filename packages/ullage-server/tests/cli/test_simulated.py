@@ -211,6 +211,12 @@ def test_a_scenario_without_simulator_is_an_error_for_serve(tmp_path: Path) -> N
     assert (done.returncode, "--simulate" in done.stderr) == (2, True)
 
 
+def test_a_simulated_server_says_where_its_tokens_are_made(tmp_path: Path) -> None:
+    refused = ullage(tmp_path, "serve", "--simulate", "--host", "0.0.0.0", "--port", "0")
+    assert (refused.returncode, "ullage admin token add" in refused.stderr) == (2, True)
+    assert f"ULLAGE_DATA={tmp_path / 'data' / 'simulated'}`" in refused.stderr
+
+
 async def test_the_simulated_model_answers_under_providers_names(data: Path) -> None:
     with simulated(pause_s=0) as simulator:
         agent = Agent(environment=simulator.environment, config=False)

@@ -81,6 +81,13 @@ def test_what_is_wrong_with_a_body_is_said_field_by_field(api: Api) -> None:
         ("POST", "/v1/sessions", b'{"id":', "The body of POST /v1/sessions is no JSON"),
         ("POST", "/v1/sessions", b'{"idd":"x"}', "unknown field `idd`"),
         ("GET", "/v1/sesions", None, "no path /v1/sesions. Did you mean '/v1/sessions'?"),
+        ("GET", "/docs", None, "no path /docs."),
+        (
+            "POST",
+            "/v1/sessions/cellar/message",
+            b"{}",
+            "Did you mean '/v1/sessions/cellar/messages'?",
+        ),
         ("PUT", "/v1/sessions", b"{}", "PUT is no method of /v1/sessions"),
         ("POST", "/v1/sessions", b" " * 2_000_000, "is larger than this server takes"),
     ],
@@ -93,7 +100,12 @@ def test_a_refused_request_is_told_what_was_wrong_with_it(
     problem = msgspec.json.decode(answer.content, type=Problem)
     assert answer.headers["content-type"] == "application/problem+json"
     assert words in problem.detail
-    assert problem.next and problem.status == answer.status_code
+    assert problem.next
+    assert (
+        problem.status != 404
+        or problem.next == "GET /schema/openapi.json lists every path."
+    )
+    assert problem.status == answer.status_code
 
 
 def test_nobody_is_told_what_a_mistake_of_the_server_was() -> None:

@@ -421,7 +421,8 @@ class App:
             return bill, _Answer(
                 200, bend([_body(wire.reply(call, spoken, usage))], faults, wire.unknown)
             )
-        frames = wire.frames(call, spoken, usage, late=mode == "late")
+        call.bills_late = mode == "late"
+        frames = wire.frames(call, spoken, usage)
         kind = wire.content_type if call.endpoint.sse else "application/json"
         return bill, _Answer(200, bend(frames, faults, wire.unknown), kind, streams=True)
 

@@ -122,6 +122,8 @@ class CallInProgress:
     """Its input before that."""
     room: int | None = None
     """Tokens that the window leaves for the answer; ``None`` where the wire does not look at them."""
+    bills_late: bool = False
+    """The bill comes with the last event of the stream that can hold it, and nowhere before."""
     warnings: list[Refused] = field(default_factory=list)
     """The refusals that a lenient run leaves out."""
 
@@ -255,14 +257,9 @@ class WireSimulator(ABC):
 
     @abstractmethod
     def frames(
-        self,
-        call: CallInProgress,
-        spoken: Spoken,
-        usage: Body | None,
-        *,
-        late: bool,
+        self, call: CallInProgress, spoken: Spoken, usage: Body | None
     ) -> list[Frame]:
-        """The answer as a stream. ``late``: the bill comes with the last event that can hold it, and nowhere before."""
+        """The answer as a stream."""
 
     def count_reply(self, call: CallInProgress, counted: InputCount) -> Body:
         return {"input_tokens": counted.input}

@@ -107,6 +107,10 @@ _ELSEWHERE = {
     "function_tool": "tool",
     "Runner": "Agent",
     "TestModel": "testing.ScriptedModel",
+    "UsageLimits": "Agent(budget={…})",
+    "SQLiteSession": "Agent(…).session('ID')",
+    "ModelSettings": "Agent(params={…})",
+    "MCPServerStdio": "McpServer",
 }
 """Names of other libraries."""
 
@@ -130,6 +134,7 @@ if not TYPE_CHECKING:  # a type checker refuses what is not imported above
         from ullage.similar import did_you_mean
 
         if name in _ELSEWHERE:
-            raise AttributeError(f"ullage.{name} is ullage.{_ELSEWHERE[name]} here.")
+            # `from ullage import …` would hide what an AttributeError says
+            raise ImportError(f"ullage.{name} is ullage.{_ELSEWHERE[name]} here.")
         meant = did_you_mean(name, __dir__()) or " docs/reference.md lists all names."
         raise AttributeError(f"module 'ullage' has no attribute {name!r}.{meant}")

@@ -34,7 +34,8 @@ def drawn(story: Story, width: int = 100) -> list[str]:
 
 def wasteful() -> Story:
     story = Story(tools=(tool("mcp__github__issue", prose(100)),)).user("go")
-    return story.tool("Bash", '{"command":"make"}', prose(900)).chat(8)
+    command = '{"command":"make of a target with a name of many words and letters"}'
+    return story.tool("Bash", command, prose(900)).chat(8)
 
 
 def test_a_suggestion_has_its_size_its_saving_and_what_to_do() -> None:

@@ -3,6 +3,8 @@ from msgspec.structs import replace
 
 from tests.cli.readings import steps
 from ullage.cli.listing import (
+    Column,
+    columns,
     largest_items,
     preview,
     previews,
@@ -101,6 +103,14 @@ def test_only_the_items_asked_for_are_read() -> None:
         parts=(TextPart(id="m3/0", text="no"), TextPart(id="m3/1", text="yes")),
     )
     assert previews([message], ITEMS) == {"m3/1": "yes"}
+
+
+def test_what_has_no_room_is_left_out_and_the_rest_is_whole() -> None:
+    table = [Column("id"), Column("size", spare=True), Column("of window", right=True)]
+    rows = [["ab", "2 MB", "100 % of 258,400"]]
+    wide, narrow = columns(table, rows, 40), columns(table, rows, 20)
+    assert plain(wide[1]) == "ab  2 MB  100 % of 258,400"
+    assert plain(narrow[1]) == "ab  100 % of 258,400"
 
 
 @pytest.mark.parametrize("width", [44, 50, 63, 64, 80])

@@ -62,6 +62,17 @@ async def test_a_logged_and_metered_session_is_shown_once(tmp_path: Path) -> Non
     assert {place.path for place in found.once.places} == {path, other}
 
 
+async def test_a_metered_session_has_the_directory_of_its_log(tmp_path: Path) -> None:
+    await metered(tmp_path)
+    log = log_of(tmp_path, ID, 5_000.0)
+    said = {"role": "user", "content": "Is the lamp lit?"}
+    line = {"type": "user", "parentUuid": None, "sessionId": ID, "message": said}
+    log.write_text(json.dumps({**line, "cwd": "/home/ann/teashop"}) + "\n")
+    os.utime(log, (5_000.0, 5_000.0))
+    (place,) = find_sessions({}, tmp_path).once.places
+    assert place.cwd == "/home/ann/teashop"
+
+
 async def test_a_session_without_the_proxy_is_shown_from_its_log(tmp_path: Path) -> None:
     path = await metered(tmp_path)
     later = log_of(tmp_path, ID, path.stat().st_mtime + 3_600)

@@ -86,7 +86,7 @@ def test_a_persons_title_goes_before_the_programs_and_the_first_prompt() -> None
     reader.prompted("  \n ")
     reader.prompted("what\n is   this? " + "x" * 100)
     reader.prompted("something else")
-    assert reader.title == ("what is this? " + "x" * 100)[:80]
+    assert reader.title == "what is this? " + "x" * 65 + "…"
     reader.titles["program"] = "About this"
     assert reader.title == "About this"
     reader.titles["person"] = "Mine"

@@ -37,6 +37,14 @@ def test_a_text_of_ten_megabytes_is_cut_before_it_is_looked_at() -> None:
     assert len(flowed([("a " * 5_000_000, "ink", 2)], 100)) < 300
 
 
+def test_a_text_is_cut_at_the_end_of_a_sentence() -> None:
+    drawn = flowed(
+        [("It compacts at 9. Then files come back, skills too.", "ink", 2)], 140
+    )
+    assert "at 9.<" in drawn
+    assert "Then" not in drawn
+
+
 def test_a_text_takes_no_more_lines_than_it_may() -> None:
     drawn = flowed(
         [("one two three four", "ink", 2), ("", "dim", 2), ("five", "dim", 1)], 60

@@ -3,7 +3,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.advice.story import Story
+from tests.advice.story import Story, prose
+from tests.meter.session import tool
 from tests.picture.sessions import HOSTILE, session
 from ullage.display.text import number
 from ullage.picture.model import SessionPicture, picture_of
@@ -27,6 +28,14 @@ def test_the_card_has_the_number_its_share_and_the_threshold() -> None:
     )
     assert "Next compaction" in text
     assert "To do: " in text
+
+
+def test_the_tools_of_a_server_are_one_area_and_no_number_is_cut() -> None:
+    tools = tuple(tool(f"mcp__github__tool_{n}", prose(99)) for n in range(20))
+    text = text_of(svg(picture_of(Story(tools=tools).user("go").chat(2).billed())))
+    assert "Tools: MCP github (20), " in text
+    assert "tool_7" not in text
+    assert not re.search(r"\d[,.\d]*…", text)
 
 
 def test_names_from_a_log_are_only_text() -> None:

@@ -137,6 +137,9 @@ KEYS: Final = (
 )
 
 
+ELSEWHERE: Final = {"exit": "quit", "clear": "new", "cost": "spend"}
+"""Commands of Claude Code and Codex, which do here what they do there."""
+
 PREVIEW: Final = "--preview"
 YES: Final = "--yes"
 LOSE_REASONING: Final = "--lose-reasoning"
@@ -161,11 +164,10 @@ def parse(text: str) -> Typed | None:
 
 def command_of(name: str) -> Command | None:
     """The command of that name, or of that beginning where only one begins so."""
-    exact = [command for command in COMMANDS if command.name == name]
-    found = exact or [
-        command for command in COMMANDS if name and command.name.startswith(name)
-    ]
-    return found[0] if len(found) == 1 else None
+    name = ELSEWHERE.get(name, name)
+    found = [each for each in COMMANDS if name and each.name.startswith(name)]
+    exact = [each for each in found if each.name == name]
+    return (exact or found)[0] if len(exact or found) == 1 else None
 
 
 def unknown(name: str) -> str:

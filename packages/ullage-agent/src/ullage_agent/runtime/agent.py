@@ -125,7 +125,7 @@ from ullage_agent.runtime.turn_instructions import InstructionWriter, read_instr
 from ullage_agent.tools.builtin import builtin_tools, check_builtin
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer, open_all, tools_of
-from ullage_agent.tools.other_names import METHODS
+from ullage_agent.tools.other_names import METHODS, lacks
 from ullage_agent.tools.paths import NarrowRoot, walk_to
 from ullage_agent.tools.result_budget import read_result
 from ullage_agent.tools.sandbox import Sandbox
@@ -366,12 +366,7 @@ class Agent(Generic[OutputT, DepsT]):
             return super().__class_getitem__(given)
 
         def __getattr__(self, name: str) -> object:
-            answer = METHODS.get(name, "")
-            raise AttributeError(
-                f"An Agent has no {name!r}{answer and ': '}{answer}.",
-                name=name,
-                obj=self,
-            )
+            raise lacks(self, "An Agent", name, METHODS)
 
     @property
     def stored_in(self) -> str:

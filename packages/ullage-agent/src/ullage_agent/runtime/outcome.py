@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -24,6 +24,7 @@ from ullage.meter.reading import Reading
 from ullage.meter.spend import Spend
 from ullage.store.store import QueueKind
 from ullage.usage import KINDS, Usage, UsageSum
+from ullage_agent.tools.other_names import RESULTS, lacks
 from ullage_agent.tools.type_variables import OutputT
 
 INTERRUPTED: Final = "interrupted"
@@ -86,6 +87,11 @@ class Result(Generic[OutputT]):
     """The answer as the type that was asked for, once it is read."""
     missing: str = field(default="", repr=False)
     """The name of that type, where the turn ended without an answer of it."""
+
+    if not TYPE_CHECKING:  # a type checker finds the name itself
+
+        def __getattr__(self, name: str) -> object:
+            raise lacks(self, "A Result", name, RESULTS)
 
     def __str__(self) -> str:
         """The text, or the reason of a turn that has none."""

@@ -222,6 +222,7 @@ class Session(Generic[OutputT]):
         output: OutputType[Any] | None = None,
         output_retries: int = OUTPUT_RETRIES,
     ) -> None:
+        _check_texts("session", session)
         self.id = session
         self._output = output
         self._output_retries = output_retries

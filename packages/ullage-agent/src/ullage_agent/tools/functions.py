@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, overload
+from typing import Annotated, Any, Final, NamedTuple, TypedDict, Unpack, overload
 
 import msgspec
 
@@ -275,6 +275,13 @@ class Signature:
         return values
 
 
+_NOT_FOR_A_MODEL: Final = {
+    "self": "a method is a tool of its object: leave `@ullage.tool` out of the class, and give `tools=[thing.method]`.",
+    "ctx": "write `ctx: ullage.ToolContext`, else the model is asked to fill in `ctx`.",
+}
+"""What is said of a parameter without a type that no model can know."""
+
+
 def read_signature(function: Function, descriptions: Mapping[str, str]) -> Signature:
     """The parameters of a function, method, partial or callable object.
 
@@ -287,6 +294,8 @@ def read_signature(function: Function, descriptions: Mapping[str, str]) -> Signa
     context_names: list[str] = []
     deps_type: object = None
     for each in _parameters(function, name):
+        if each.name in _NOT_FOR_A_MODEL and each.annotation is each.empty:
+            raise SettingError(f"{name}: {_NOT_FOR_A_MODEL[each.name]}")
         kind = with_constraints(hints.get(each.name, Any))
         context = _tool_context(kind)
         if context is not None:

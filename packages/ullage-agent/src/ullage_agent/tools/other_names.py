@@ -13,7 +13,7 @@ from typing import Final
 from ullage.display.text import quoted
 from ullage.similar import TYPO, did_you_mean
 
-_SETTINGS: Final[Mapping[str, str]] = {
+_SETTINGS: Final = {
     "is `model='PROVIDER:NAME'` here": "llm model_client client model_name model_id chat_client",
     "is `fallback=['PROVIDER:NAME']` here": "fallback_model fallback_models fallback_config fallbacks",
     "is `instructions` here (or `system`, where a session or a file may replace it)": (
@@ -138,7 +138,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 """Arguments, in ``snake_case``, by what is said of them."""
 
-_CALLS: Final[Mapping[str, str]] = {
+_CALLS: Final = {
     "is the first argument here, and has no name": (
         "prompt user_prompt input inputs task query message question content user_input text"
     ),
@@ -149,7 +149,7 @@ _CALLS: Final[Mapping[str, str]] = {
 }
 """Arguments of a call that gives a message, where they have another meaning than in an agent."""
 
-_TOOL_OPTIONS: Final[Mapping[str, str]] = {
+_TOOL_OPTIONS: Final = {
     "is the function itself here, as in `ullage.tool(function)`": "func function fn",
     "is `name` here": "name_override tool_name",
     "is `description` here": "description_override tool_description",
@@ -165,7 +165,7 @@ _TOOL_OPTIONS: Final[Mapping[str, str]] = {
     "is `defer_tools` of the Agent here": "defer_loading",
 }
 
-_METHODS: Final[Mapping[str, str]] = {
+_METHODS: Final = {
     "write `await agent.ask(…)`, or `agent.run_sync(…)` in a program without an event loop": (
         "run arun ainvoke invoke invoke_async chat achat kickoff kickoff_async query prompt print_response call "
         "complete generate generate_text send"
@@ -183,6 +183,15 @@ _METHODS: Final[Mapping[str, str]] = {
     "write `ullage.subagent(agent, …)`": "to_tool",
 }
 
+_RESULTS: Final = {
+    "the answer is `result.output`, its text `result.text`": (
+        "data final_output final_output_as content value response answer get_output"
+    ),
+    "the turn's messages are `result.messages`, and `session='ID'` of the next call continues them": (
+        "all_messages new_messages new_items to_input_list last_response_id last_agent message_history"
+    ),
+}
+
 
 def _by_name(table: Mapping[str, str]) -> dict[str, str]:
     return {name: said for said, names in table.items() for name in names.split()}
@@ -192,6 +201,7 @@ SETTINGS: Final = _by_name(_SETTINGS)
 CALLS: Final = SETTINGS | _by_name(_CALLS)
 TOOL_OPTIONS: Final = _by_name(_TOOL_OPTIONS)
 METHODS: Final = _by_name(_METHODS)
+RESULTS: Final = _by_name(_RESULTS)
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -216,3 +226,13 @@ def explained(
         return f"{quoted(name)} {said}."
     meant = did_you_mean(typed, known, cutoff=TYPO)
     return f"{quoted(name)} is no argument or setting here.{meant or f' {listed}'}"
+
+
+def lacks(
+    thing: object, what: str, name: str, others: Mapping[str, str]
+) -> AttributeError:
+    """The error for an attribute that there is not, with what it is called here."""
+    answer = others.get(name, "")
+    return AttributeError(
+        f"{what} has no {name!r}{answer and ': '}{answer}.", name=name, obj=thing
+    )

@@ -41,6 +41,7 @@ def test_a_beginning_names_the_only_command_that_begins_so() -> None:
     assert found is not None and found.name == "context"
     assert command_of("co") is None  # context and compact
     assert command_of("") is None
+    assert command_of("exit") == command_of("quit")  # as other clients call it
     exact = command_of("re")
     assert exact is None
 

@@ -163,7 +163,7 @@ def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
                 f"Start `{client.program}` by itself, or take the address out again "
                 "(`ullage install CLIENT --remove --proxy`)."
             )
-        if origin == PROXY and not _answers(origin):
+        if origin == PROXY and not _health(origin):
             raise WrapRefused(
                 f"{client.title} is set to send its calls to a proxy at {origin}/{name}, and none runs there. "
                 "Start `ullage proxy`, or take the address out again (`ullage install CLIENT --remove --proxy`)."
@@ -172,10 +172,6 @@ def _refuse_a_proxy_behind_ours(client: WrappedClient, start: Start) -> None:
 
 def _is_ullage(origin: str) -> bool:
     return b'"program":"ullage"' in _health(origin).replace(b" ", b"")
-
-
-def _answers(origin: str) -> bool:
-    return bool(_health(origin))
 
 
 def _health(origin: str) -> bytes:

@@ -20,11 +20,10 @@ from typing import Final
 
 import msgspec
 
+from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.call_line import WIDE, CallFigures, call_line
-from ullage.display.glyphs import glyphs_for
-from ullage.display.styles import ansi
-from ullage.display.text import Line, Span, plain, printable
+from ullage.display.text import Span, printable
 from ullage.errors import StoreError
 from ullage.log_lines import logged
 from ullage.metering.lane_shelf import LearningHooks
@@ -219,41 +218,18 @@ class CallPrinter:
     """A line for each call on standard error, in colour on a terminal."""
 
     def __init__(self) -> None:
-        stream = sys.stderr
-        self._glyphs = glyphs_for(stream.encoding)
-        is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-        self._has_colour = stream.isatty() and not is_plain
+        self._screen = Screen(sys.stderr)
 
     def show(self, call: MeteredCall) -> None:
         """Print the line of a call."""
+        glyphs = self._screen.glyphs
+        lines = [call_line(figures_of(call), glyphs, _width())]
+        if call.cause is not None:
+            cause = printable(call.cause.line)
+            lines.append((Span(f"          {cause}", "warn"),))
         with suppress(OSError, ValueError):
-            text = self._drawn(
-                call_line(
-                    figures_of(call),
-                    self._glyphs,
-                    _width(),
-                )
-            )
-            sys.stderr.write(f"{text}\n")
-            if call.cause is not None:
-                line = printable(call.cause.line)
-                said = self._drawn((Span(f"          {line}", "warn"),))
-                sys.stderr.write(f"{said}\n")
+            self._screen.show(lines)
             sys.stderr.flush()
-
-    def _drawn(self, line: Line) -> str:
-        if not self._has_colour:
-            encoding = sys.stderr.encoding or "ascii"
-            return (
-                plain(line)
-                .rstrip()
-                .encode(
-                    encoding,
-                    "replace",
-                )
-                .decode(encoding)
-            )
-        return ansi(line)
 
 
 def _width() -> int:

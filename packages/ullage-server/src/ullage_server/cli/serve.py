@@ -11,6 +11,7 @@ import os
 import platform
 import shlex
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_network
@@ -87,6 +88,9 @@ def run(args: argparse.Namespace) -> int:
             )
             args.tools = args.tools or SIMULATED_TOOLS
             environment = simulation.within(environment)
+            data = shlex.quote(environment["ULLAGE_DATA"])
+            told = f"Simulated sessions and tokens are apart: `export ULLAGE_DATA={data}` before `ullage admin`."
+            print(told, file=sys.stderr)
         place = place_of(args.store) if args.store else data_directory(environment) / FILE
         store = store_at(place, awaits_server=True)
         dispatch = dispatch_of(args, place, drives=drives_here(args))
@@ -167,14 +171,20 @@ async def _serve(
         )
         if launch.file is not None:
             page = args.public_url.rstrip("/") if args.public_url else url
-            opened = opens_once(f"{page}/#link={app.tokens.new_link()}", launch.file)
+            link = f"{page}/#link={app.tokens.new_link()}"
+            opened = f"Open {link} in a browser: it works once. Programs send the token in {launch.file}."
         elif launch.text or are_required:
             opened = "Open it in a browser; the page asks for a token."
         else:
             opened = OPEN_TO_ALL
-        said = greeting(url, agent.settings.model, opened, is_local=is_local)
+        who = "this machine only" if is_local else "everybody who has a token"
+        model = agent.settings.model or "the model that each session names"
         async with agent._opened():
-            print(said, flush=True)
+            print(f"Ullage serves {model} at {url} ({who}).\n{opened}", end=" ")
+            print(
+                f"{url}/schema/openapi.json describes the API. Ctrl-C stops it.",
+                flush=True,
+            )
             await serve(app, listening)
     finally:
         await store.close()
@@ -209,12 +219,11 @@ def token_sources(
     store: SessionStore, environment: Mapping[str, str]
 ) -> list[NamedTokens]:
     """The tokens of this machine, and with them those of a store of several machines."""
-    of_machine = FileRecords(data_directory(environment))
-    places: list[Records] = [of_machine]
-    shared = store.records()
-    if shared is not None:
-        places.append(shared)
-    return [NamedTokens(records) for records in places]
+    places: list[Records | None] = [
+        FileRecords(data_directory(environment)),
+        store.records(),
+    ]
+    return [NamedTokens(records) for records in places if records is not None]
 
 
 def should_show_live(args: argparse.Namespace, *, is_private: bool) -> bool:
@@ -281,22 +290,6 @@ def words_of(command: str) -> list[str]:
             f"--notify-command: there is no program {command!r}. Install it, or give its path."
         )
     return words
-
-
-def opens_once(link: str, file: Path) -> str:
-    """How the page is opened, and programs let in, with this machine's own token."""
-    return f"Open {link} in a browser: it works once. Programs send the token in {file}."
-
-
-def greeting(url: str, model: str, opened: str, *, is_local: bool) -> str:
-    """Where it is, who reaches it, and what to do now. ``opened`` says how the page is opened."""
-    who = "this machine only" if is_local else "everybody who has a token"
-    said = (
-        f"Ullage serves {model or 'the model that each session names'} at {url} ({who})."
-    )
-    return (
-        f"{said}\n{opened} {url}/schema/openapi.json describes the API. Ctrl-C stops it."
-    )
 
 
 def agent_of(

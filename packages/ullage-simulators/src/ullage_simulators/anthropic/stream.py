@@ -94,9 +94,7 @@ def _parsed(block: Body) -> Body:
     return {**block, "input": given if isinstance(given, dict) else {}}
 
 
-def events(
-    call: CallInProgress, spoken: Spoken, usage: Body | None, *, late: bool
-) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, usage: Body | None) -> list[Frame]:
     """The answer as it streams: the input's bill comes first, with an output placeholder; the rest at the end."""
     whole = message(call, spoken, usage)
     opening = {**whole, "content": [], "stop_reason": None}
@@ -108,13 +106,15 @@ def events(
         }
         at_first.pop("output_tokens_details", None)
         opening["usage"] = (
-            {**at_first, "input_tokens": 0, "output_tokens": 0} if late else at_first
+            {**at_first, "input_tokens": 0, "output_tokens": 0}
+            if call.bills_late
+            else at_first
         )
     frames = [
         event(
             {"type": "message_start", "message": opening},
             "message_start",
-            usage=usage is not None and not late,
+            usage=usage is not None and not call.bills_late,
         )
     ]
     for index, block in enumerate(whole["content"]):

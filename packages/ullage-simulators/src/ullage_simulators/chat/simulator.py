@@ -90,12 +90,7 @@ class Chat(WireSimulator):
         return completion(call, spoken, self.variant, usage)
 
     def frames(
-        self,
-        call: CallInProgress,
-        spoken: Spoken,
-        usage: Body | None,
-        *,
-        late: bool,
+        self, call: CallInProgress, spoken: Spoken, usage: Body | None
     ) -> list[Frame]:
         return events(call, spoken, self.variant, usage)
 

@@ -97,9 +97,7 @@ def _arguments(text: str) -> Body:
     return value if isinstance(value, dict) else {}
 
 
-def events(
-    call: CallInProgress, spoken: Spoken, usage: Body | None, *, late: bool
-) -> list[Frame]:
+def events(call: CallInProgress, spoken: Spoken, usage: Body | None) -> list[Frame]:
     """The answer as it streams; each event has the counts so far, the last all of them."""
     identity = call.memory.new_id("", 22)
     said = [*_thoughts(call, spoken.answer), *_parts(call, spoken, stream=True)] or [
@@ -111,7 +109,7 @@ def events(
         so_far = None
         if is_last:
             so_far = usage
-        elif usage is not None and not late:
+        elif usage is not None and not call.bills_late:
             so_far = _so_far(usage, index, len(said))
         objects.append(
             _object(call, [part], spoken if is_last else None, so_far, identity)

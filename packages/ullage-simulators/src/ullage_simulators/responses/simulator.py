@@ -113,12 +113,7 @@ class Responses(WireSimulator):
         return response(call, spoken, usage)
 
     def frames(
-        self,
-        call: CallInProgress,
-        spoken: Spoken,
-        usage: Body | None,
-        *,
-        late: bool,
+        self, call: CallInProgress, spoken: Spoken, usage: Body | None
     ) -> list[Frame]:
         return events(call, spoken, usage)
 

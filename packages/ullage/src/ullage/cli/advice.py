@@ -134,5 +134,5 @@ def _cost(cost: ItemCost, bar: Line, width: int) -> Line:
             figures += " " + padded(dollars(cost.usd), 7, right=True)
         figures += f" = {short(cost.tokens)} x {counted(cost.calls, 'call')} "
     begin: Line = (Span(INDENT), *bar, Span(f" {figures} ", "number"))
-    room = width - cells(plain(begin)) - 1
+    room = width - sum(cells(span.text) for span in begin) - 1
     return (*begin, Span(shortened(printable(cost.label), max(8, room))))

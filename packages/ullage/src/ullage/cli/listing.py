@@ -34,23 +34,36 @@ PREVIEW_CHARACTERS = 200
 """Of an item's text, before it is cut to the line."""
 
 
+NARROWEST: Final = 15
+"""Cells of a last column: ``100 % of 258,400``, or ``compacted``."""
+
+
 class Column(NamedTuple):
-    """A table's column: its heading, and whether it is aligned to the right."""
+    """A table's column: its heading, whether it is aligned to the right, and left out where there is no room."""
 
     heading: str
     right: bool = False
+    spare: bool = False
 
 
 def columns(
     table: Sequence[Column], rows: Iterable[Sequence[str]], width: int
 ) -> list[Line]:
-    """Rows under headings. Columns are as wide as needed; the last one is cut where the line would get too long."""
+    """Rows under headings, in columns as wide as needed. Where the line would get too long, the last one is cut.
+
+    Before it has less than ``NARROWEST`` cells, spare ones are left out, the last of them first.
+    """
     cut = [[printable(cell) for cell in row] for row in rows]
     widths = [
         max([cells(column.heading), *(cells(row[place]) for row in cut)])
         for place, column in enumerate(table)
     ]
-    widths[-1] = max(8, min(widths[-1], width - sum(widths[:-1]) - 2 * (len(table) - 1)))
+    room = width - sum(widths[:-1]) - 2 * (len(table) - 1)
+    for place in reversed(range(len(table))):
+        if table[place].spare and room < min(widths[-1], NARROWEST):
+            less = [[*row[:place], *row[place + 1 :]] for row in cut]
+            return columns([*table[:place], *table[place + 1 :]], less, width)
+    widths[-1] = max(8, min(widths[-1], room))
 
     def line(row: Sequence[str], style: str) -> Line:
         pieces = [
@@ -124,9 +137,6 @@ def preview(part: Part) -> str:
             return ""
 
 
-STEPS_NARROW: Final = 64
-
-
 def _actual(step: Step) -> str:
     if step.actual is not None:
         return number(step.actual)
@@ -136,15 +146,15 @@ def _actual(step: Step) -> str:
 def step_table(steps: Sequence[Step], width: int) -> list[Line]:
     """All calls: what was expected, what was reported, and what happened before.
 
-    A display of fewer than ``STEPS_NARROW`` columns leaves out the error in tokens and the growth.
+    A narrow display leaves out the growth and the error in tokens.
     """
     table = [
         Column("Call", right=True),
         Column("estimate", right=True),
         Column("actual", right=True),
-        Column("error", right=True),
+        Column("error", right=True, spare=True),
         Column("", right=True),
-        Column("grew by", right=True),
+        Column("grew by", right=True, spare=True),
         Column("before it"),
     ]
     rows: list[list[str]] = []
@@ -172,7 +182,4 @@ def step_table(steps: Sequence[Step], width: int) -> list[Line]:
             ]
         )
         before = step
-    if width < STEPS_NARROW:
-        table = [*table[:3], *table[4:5], *table[6:]]
-        rows = [[*row[:3], *row[4:5], *row[6:]] for row in rows]
     return columns(table, rows, width)

@@ -140,7 +140,8 @@ def place_of(name: str, session: str = "") -> FoundSession:
         )
     if not matching:
         raise UnreadableInput(
-            f"There is no file {name}, and no session whose id begins or ends with it. `ullage sessions` lists them."
+            f"There is no file {name}, and no session whose id begins or ends with it. "
+            f"Of an id {SHORTEST_ID} characters or more are needed; `ullage sessions` lists them."
         )
     if len(matching) > 1:
         several = "\n".join(f"  {place.id}  {place.path}" for place in matching[:5])
@@ -257,10 +258,10 @@ def session_lines(
     """Each session in two lines, its figures, then model and title; then where was looked."""
     table = [
         Column("id"),
-        Column("when"),
+        Column("when", spare=True),
         Column("program"),
         Column("calls", right=True),
-        Column("size", right=True),
+        Column("size", right=True, spare=True),
         Column("used", right=True),
         Column("of window", right=True),
     ]

@@ -81,15 +81,18 @@ class Found(NamedTuple):
         for place in self.places:
             if place.path.name == PROXY_FILE:
                 metered[place.session] = place
-        left_out: set[FoundSession] = set()
+        kept = {place: place for place in self.places}
         for place in self.places:
             proxied = metered.get(place.id) or metered.get(place.id[-UUID_LENGTH:])
             if proxied is None or proxied is place:
                 continue
-            goes_on = place.modified > proxied.modified + AFTER_LAST_CALL_S
-            left_out.add(proxied if goes_on else place)
-        kept = [place for place in self.places if place not in left_out]
-        return Found(tuple(kept), self.looked)
+            if place.modified > proxied.modified + AFTER_LAST_CALL_S:
+                kept.pop(proxied, None)
+                continue
+            del kept[place]
+            if not proxied.cwd and proxied in kept:  # a first call can be one for a title
+                kept[proxied] = proxied._replace(cwd=directory_of(place))
+        return Found(tuple(kept.values()), self.looked)
 
 
 class Glance(NamedTuple):

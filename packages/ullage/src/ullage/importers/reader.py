@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import ullage.importers.fields as f
 from ullage.codec.dialects import DIALECTS
 from ullage.codec.reminders import words_of_person
 from ullage.codec.usage import read_usage
+from ullage.display.text import shortened
 from ullage.envelope import LINE_BYTES, LOG_LINE_BYTES, LOG_LINES, MOST_LOG_LINES
 from ullage.errors import UnreadableInput
 from ullage.events import CallEnded, Event, MessageAdded, RequestPart
@@ -182,6 +184,10 @@ class Reader(ABC):
     def feed_subagent(self, lines: Iterable[bytes]) -> None:  # noqa: B027 - see ``subagent_logs``
         """The log of a subagent: its calls are spend. What can't be read of it is passed over."""
 
+    def dated(self, entry: JsonObject) -> None:
+        """What follows is of the entry's ``timestamp``; without one, of the one before."""
+        self.rows.at = f.seconds(entry.get("timestamp")) or self.rows.at
+
     def skip(self, reason: str) -> None:
         """Count the current line as not read."""
         self.skips.add(self.lines, reason)
@@ -221,7 +227,7 @@ class Reader(ABC):
         """Notes a person's message: the first is the title of a session without another title."""
         if not self.first_prompt:  # a long text is not copied for its beginning
             begin = words_of_person(text[: 100 * TITLE_LENGTH])
-            self.first_prompt = " ".join(begin.split())[:TITLE_LENGTH]
+            self.first_prompt = shortened(" ".join(begin.split()), TITLE_LENGTH)
 
     @property
     def title(self) -> str:

@@ -88,7 +88,7 @@ def _range_of(arguments: Mapping[str, Any]) -> str:
     if not lines:
         lines = [arguments.get("start_line"), arguments.get("end_line")]
     match arguments.get("offset") or 1, arguments.get("limit"):
-        case int(offset), int(limit):
+        case int(offset), int(limit) if limit > 0:
             first = max(1, offset)
             lines = [first, first + limit - 1]
     match lines:

@@ -78,8 +78,8 @@ def html(picture: SessionPicture) -> str:
         areas += figure(treemap(groups, width, 340), width, 340, "Map", about)
         bars += figure(growth(picture, width), width, 250, "Growth", about)
     told = ""
-    for name, saving, text in advised(picture, MOST_ROWS):
-        told += f'<li><h3>{words(name).replace("`", "")}</h3><p class="accent">{words(saving)}</p>{_p(text)}'
+    for name, saving, text, item in advised(picture, MOST_ROWS):
+        told += f'<li><h3>{words(name).replace("`", "")}</h3><p class="accent">{words(saving)}</p>{_p(text + item)}'
     return f"""\
 {START}<title>{words(title)} · context window</title><style>{style("auto")}{LAYOUT}</style></head>
 <body class="ullage"><main><h1 class="serif">{words(title)}</h1><p class="dim">{words(about)}</p>

@@ -20,12 +20,16 @@ def words(text: str, most: int = LONGEST) -> str:
 
 
 def flowed(texts: Iterable[tuple[str, str, int]], room: float) -> str:
-    """Texts under each other in lines of 16 pixels. Each has its class, and is cut after so many lines."""
+    """Texts under each other in lines of 16 pixels. Each has its class, and is cut after so many lines, at the end of
+    a sentence where there is one."""
     drawn, y = "", 14
     for text, look, most in texts:
         wide = LETTER + ("strong" in look)  # bold letters are a pixel wider
         letters = max(1, int(room / wide))
         lines = wrapped(printable(text[: 4 * LONGEST]), letters)
+        whole = " ".join(lines[:most]).rpartition(". ")[0]
+        if len(lines) > most and whole:
+            lines = wrapped(f"{whole}.", letters)
         lines[most - 1 :] = [" ".join(lines[most - 1 :])]
         for line in filter(None, lines):
             drawn += f'<text class="{look}" x="6" y="{y}">{words(line, letters)}</text>'

@@ -19,7 +19,13 @@ from ullage.display.text import counted, number, percent
 from ullage.meter.limit_texts import threshold_sentence
 from ullage.meter.track import MARKS, Step
 from ullage.picture.model import SessionPicture, TileGroups, groups_of
-from ullage.picture.policy import FAR_THRESHOLD, MOST_TILES, NARROWEST_BAR, WIDEST_BAR
+from ullage.picture.policy import (
+    FAR_THRESHOLD,
+    LETTER,
+    MOST_TILES,
+    NARROWEST_BAR,
+    WIDEST_BAR,
+)
 from ullage.picture.shapes import blocks, flowed, words
 from ullage.picture.style import Scheme, shade, style
 
@@ -49,7 +55,7 @@ def svg(picture: SessionPicture, *, scheme: Scheme = "auto") -> str:
     alarm = "bad" if picture.reading.should_compact() else "accent"
     told, columns = "", advised(picture, 3)
     room = 960 // max(1, len(columns))
-    for place, (name, saving, text) in enumerate(columns):
+    for place, (name, saving, text, _) in enumerate(columns):
         parts = [
             (name.replace("`", ""), "ink strong", 2),
             (saving, "accent", 2),
@@ -90,17 +96,17 @@ def head(picture: SessionPicture) -> tuple[str, str, str, str]:
     return picture.title or picture.program or "Session", about, share, used
 
 
-def advised(picture: SessionPicture, most: int) -> list[tuple[str, str, str]]:
-    """The first suggestions, and the next compaction: a title, what it saves, and a text."""
-    told: list[tuple[str, str, str]] = []
+def advised(picture: SessionPicture, most: int) -> list[tuple[str, str, str, str]]:
+    """The first suggestions, and the next compaction: a title, what it saves, a text, and what it is about."""
+    told: list[tuple[str, str, str, str]] = []
     for each in picture.advice.suggestions[:most]:
         about = f"{each.text}: {each.quote}" if each.quote else each.text
-        told.append(
-            (each.title, saving_text(each.saving), f"To do: {each.how} ({about})")
-        )
+        saving = saving_text(each.saving)
+        told.append((each.title, saving, f"To do: {each.how}", f" ({about})"))
     coming = picture.advice.compaction
     if coming is not None:
-        told.append(("Next compaction", "", compaction_sentence(coming, picture.history)))
+        text = compaction_sentence(coming, picture.history)
+        told.append(("Next compaction", "", text, ""))
     return told
 
 
@@ -143,9 +149,7 @@ def treemap(groups: TileGroups, width: int, height: int) -> str:
     drawn = ""
     areas = blocks([held.total() for _, held in groups], (0, 0, width, height))
     for (category, held), area in zip(groups, areas, strict=True):
-        tiles = Counter(dict(held.most_common(MOST_TILES)))
-        tiles["others"] += held.total() - tiles.total()
-        tiles += Counter()  # without what has no tokens
+        tiles = _tiles(held)
         boxes = blocks(list(tiles.values()), area)
         for (name, tokens), (x, y, wide, tall) in zip(tiles.items(), boxes, strict=True):
             lines = int(tall / 16)
@@ -153,12 +157,30 @@ def treemap(groups: TileGroups, width: int, height: int) -> str:
                 (name, "on", max(1, lines - 1)),
                 (number(tokens), "on small", lines - 1),
             ]
-            label = flowed(parts[: lines if wide > 34 else 0], wide - 10)
+            room = wide - 10
+            if room < LETTER * len(parts[1][0]):  # no number is cut
+                parts = []
+            label = flowed(parts[:lines], room)
             title = words(f"{category}: {name}, {number(tokens)} tokens", 400)
             drawn += f"""\
 <svg x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}"><title>{title}</title>\
 <rect class="{shade(category)}" width="{max(0, wide - 1):.1f}" height="{max(0, tall - 1):.1f}"/>{label}</svg>"""
     return drawn
+
+
+def _tiles(held: Counter[str]) -> Counter[str]:
+    """The largest names. The tools of an MCP server are one, and so is what is left."""
+    servers: dict[str, list[str]] = {}
+    for name in held:
+        if name.startswith("mcp__"):
+            servers.setdefault(name.split("__")[1], []).append(name)
+    tiles = held.copy()
+    for server, names in servers.items():
+        tokens = sum(tiles.pop(name) for name in names)
+        tiles[f"MCP {server} ({len(names)})"] += tokens
+    tiles = Counter(dict(tiles.most_common(MOST_TILES)))
+    tiles["others"] += held.total() - tiles.total()
+    return +tiles  # without what has no tokens
 
 
 def growth(picture: SessionPicture, width: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ullage.codec.reminders import words_of_person
+from ullage.display.text import shortened
 from ullage.events import (
     CallStarted,
     Event,
@@ -52,4 +53,4 @@ def _first_words(message: Message) -> str:
         if part.text.strip() and not part.name:  # what has a name is a reminder
             text = words_of_person(part.text[: 40 * TITLE_LENGTH])
             break
-    return " ".join(text[: 20 * TITLE_LENGTH].split())[:TITLE_LENGTH]
+    return shortened(" ".join(text[: 20 * TITLE_LENGTH].split()), TITLE_LENGTH)

@@ -266,7 +266,7 @@ class ClaudeCodeReader(Reader):
             if rows.partial:
                 self.totals.start_earlier()
         rows.cwd = rows.cwd or f.text(entry, "cwd")
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.dated(entry)
 
     def _pass(self, entry: JsonObject) -> None:
         """A line that others may follow, although it adds nothing."""

@@ -157,7 +157,7 @@ class CodexReader(Reader):
         self._identified = False
 
     def read(self, entry: JsonObject) -> None:
-        self.rows.at = f.seconds(entry.get("timestamp")) or self.rows.at
+        self.dated(entry)
         payload = f.mapping(entry, "payload")
         match f.text(entry, "type"):
             case "session_meta":

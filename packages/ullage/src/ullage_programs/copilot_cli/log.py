@@ -105,7 +105,7 @@ class CopilotCliReader(Reader):
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.dated(entry)
         kind = f.text(entry, "type")
         data = f.mapping(entry, "data")
         self._before[f.text(entry, "id")] = rows.tip

@@ -130,7 +130,7 @@ class GeminiCliReader(Reader):
             self._again(name, record)
             return
         self._flush(record)
-        self.rows.at = f.seconds(record.get("timestamp")) or self.rows.at
+        self.dated(record)
         if kind == "gemini":
             self._held = record
         else:

@@ -28,7 +28,6 @@ from ullage.messages import (
     Origin,
     Part,
     ResultContent,
-    Role,
     TextPart,
     ToolResultPart,
 )
@@ -95,7 +94,7 @@ class PiReader(Reader):
     def read(self, entry: JsonObject) -> None:
         kind = f.text(entry, "type")
         rows = self.rows
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.dated(entry)
         self._before.append(rows.tip)
         if kind == "session":
             self._header(entry)
@@ -136,17 +135,12 @@ class PiReader(Reader):
             case "message":
                 self._message(entry, f.mapping(entry, "message"))
             case "custom_message":
-                self._say(entry, "user", entry.get("content"), injected=True)
+                self._say(entry, entry.get("content"), "injected")
             case "compaction":
                 self._compaction(entry)
             case "branch_summary":
                 self._spend(entry, "summary")
-                self._say(
-                    entry,
-                    "user",
-                    f"{_BRANCH[0]}{f.text(entry, 'summary')}{_BRANCH[1]}",
-                    summary=True,
-                )
+                self._say(entry, _framed(_BRANCH, entry), "summary")
             case "context_edit":
                 self._edit(entry)
             case "usage":
@@ -169,30 +163,20 @@ class PiReader(Reader):
             case "system":
                 self._prompt(self._branch.prompt, message)
             case "user":
-                self._say(entry, "user", message.get("content"))
+                self._say(entry, message.get("content"))
             case "assistant":
                 self._answer(entry, message)
             case "toolResult":
                 self._result(entry, message)
             case "bashExecution":
                 if message.get("excludeFromContext") is not True:
-                    self._say(entry, "user", _bash_text(message))
+                    self._say(entry, _bash_text(message))
             case "custom" | "hookMessage":
-                self._say(entry, "user", message.get("content"), injected=True)
+                self._say(entry, message.get("content"), "injected")
             case "branchSummary":
-                self._say(
-                    entry,
-                    "user",
-                    f"{_BRANCH[0]}{f.text(message, 'summary')}{_BRANCH[1]}",
-                    summary=True,
-                )
+                self._say(entry, _framed(_BRANCH, message), "summary")
             case "compactionSummary":
-                self._say(
-                    entry,
-                    "user",
-                    f"{_SUMMARY[0]}{f.text(message, 'summary')}{_SUMMARY[1]}",
-                    summary=True,
-                )
+                self._say(entry, _framed(_SUMMARY, message), "summary")
             case "":
                 raise Unusable("message without a role")
             case role:
@@ -201,23 +185,14 @@ class PiReader(Reader):
     def _name(self, entry: JsonObject) -> str:
         return self.rows.unique(f.text(entry, "id"))
 
-    def _say(
-        self,
-        entry: JsonObject,
-        role: Role,
-        content: object,
-        *,
-        injected: bool = False,
-        summary: bool = False,
-    ) -> None:
+    def _say(self, entry: JsonObject, content: object, origin: Origin = "said") -> None:
         name = self._name(entry)
         parts = _content(self.parts(name).make, content)
         if not parts:
             raise Unusable("message without content")
-        if not injected and not summary and isinstance(parts[0], TextPart):
+        if origin == "said" and isinstance(parts[0], TextPart):
             self.prompted(parts[0].text)
-        origin: Origin = "summary" if summary else "injected" if injected else "said"
-        self.rows.say(name, role, parts, origin)
+        self.rows.say(name, "user", parts, origin)
 
     def _result(self, entry: JsonObject, message: JsonObject) -> None:
         name = self._name(entry)
@@ -364,7 +339,7 @@ class PiReader(Reader):
         if prompt:
             self._prompt(PiPrompt(), prompt)
         name = self._name(entry)
-        text = f"{_SUMMARY[0]}{f.text(entry, 'summary')}{_SUMMARY[1]}"
+        text = _framed(_SUMMARY, entry)
         parts = tuple(_content(self.parts(name).make, text))
         summary = Message(id=name, role="user", parts=parts, origin="summary")
         rows.compact(
@@ -387,6 +362,12 @@ class PiReader(Reader):
 
 
 _OUTCOMES: dict[str, Outcome] = {"error": "failed", "aborted": "cancelled"}
+
+
+def _framed(frame: tuple[str, str], holder: JsonObject) -> str:
+    """A summary as pi sends it."""
+    before, behind = frame
+    return f"{before}{f.text(holder, 'summary')}{behind}"
 
 
 def _content(maker: PartMaker, content: object) -> list[ResultContent]:

@@ -76,7 +76,7 @@ class QwenCodeReader(Reader):
 
     def read(self, entry: JsonObject) -> None:
         rows = self.rows
-        rows.at = f.seconds(entry.get("timestamp")) or rows.at
+        self.dated(entry)
         rows.session = f.text(entry, "sessionId") or rows.session
         rows.cwd = rows.cwd or f.text(entry, "cwd")
         rows.is_subagent = entry.get("isSidechain") is True
