@@ -1,23 +1,28 @@
 """The first picture of the README: the sample session, and below it the status line of Claude Code at that moment.
 
-    uv run python -m scripts.first_window_picture [PICTURE]
+    uv run python -m scripts.first_window_picture
 
-PICTURE is ``docs/images/first-window.svg`` unless named; it follows its reader's light or dark. The line is what
-``ullage install claude-code`` puts there, for the same log.
+It writes ``docs/images/first-window.svg``, and for telephones ``first-window-narrow.svg``; both follow their reader's
+light or dark. The line is what ``ullage install claude-code`` puts there, for the same log.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 import tempfile
 from html import escape
 from pathlib import Path
 from typing import Final
 
 from scripts.terminal_pictures import write
-from ullage.measure import picture_of_log
+from ullage.advice.sentences import heading_of
+from ullage.importers import read
+from ullage.picture.model import SessionPicture, groups_of, picture_of
+from ullage.picture.shapes import flowed, words
+from ullage.picture.style import style
+from ullage.picture.svg import advised, figure, gauge, growth, head, key, svg, treemap
+from ullage.watching.running import log_meter
 from ullage_programs.claude_code.status import status_line
 from ullage_programs.line.settings import LineSettings
 
@@ -34,6 +39,9 @@ STATUS: Final = {
 
 WIDTH, CARD, STRIP = 1000, 620, 100
 MARGIN, LETTER = 28, 8.1
+PHONE, ROOM, TALL = 400, 368, 996
+"""The narrow picture: its width, the width of what is drawn in it, and its height."""
+
 STYLES: Final = {"31": "bad", "33": "warn", "32": "s4", "0": "ink", "": "ink"}
 """Classes of the picture, by the colours of the line."""
 
@@ -52,13 +60,50 @@ def line_of(text: str, y: int) -> str:
     return "".join(drawn)
 
 
-def picture() -> str:
+def told(*items: str) -> str:
+    """Claude Code's status line of the session, with all or some of its items."""
+    return status_line(
+        dict(STATUS), LineSettings({"items": list(items)} if items else {})
+    )
+
+
+def narrow(picture: SessionPicture) -> str:
+    """The same in one column, with text that can be read on a telephone."""
+    groups = groups_of(picture)
+    title, about, share, used = head(picture)
+    legend = "".join(
+        f'<text class="ink" x="16" y="{190 + 9 * place}">{key(groups[place : place + 2])}</text>'
+        for place in (0, 2, 4)
+    )
+    advice = flowed([(heading_of(picture.advice), "dim", 2)], ROOM)
+    for place, (name, saving, *_) in enumerate(advised(picture, 3)[:3]):
+        parts = [(name.replace("`", ""), "ink strong", 1), (saving, "accent", 2)]
+        advice += f'<svg y="{42 + 56 * place}">{flowed(parts, ROOM)}</svg>'
+    line = re.sub(r"\x1b\[\d+m", "", told("bar", "next", "left"))
+    return figure(
+        f"""\
+<style>{style("auto")}</style><rect class="paper" width="{PHONE}" height="{TALL}"/>
+<text class="serif ink" x="16" y="36" font-size="17">{words(title)}</text>
+<text class="dim" x="16" y="58">{words(about)}</text>
+<text class="serif accent" x="16" y="98" font-size="34">{share}</text>
+<text class="ink end" x="384" y="96">{used.partition(" (")[0]}{used.partition(")")[2]}</text>
+<svg x="16" y="110" width="{ROOM}" height="60">{gauge(picture, groups, ROOM)}</svg>{legend}
+<svg x="16" y="240" width="{ROOM}" height="240">{treemap(groups, ROOM, 240)}</svg>
+<svg x="16" y="494" width="{PHONE - 16}" height="250">{growth(picture, ROOM)}</svg>
+<svg x="10" y="752" width="{ROOM}" height="210">{advice}</svg>
+<text class="bad" x="16" y="{TALL - 14}" font-size="11" textLength="{ROOM}" font-family="monospace">\
+{escape(line)}</text>""",
+        PHONE,
+        TALL,
+        title,
+        f"{share}: {used}",
+    )
+
+
+def wide(card: str) -> str:
     """The sample session's picture with the status line below."""
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["HOME"] = home
-        told = status_line(dict(STATUS), LineSettings({}))
-        card = picture_of_log(LOG).svg()
-    plain = re.sub(r"\x1b\[\d+m", "", told)
+    line = told()
+    plain = re.sub(r"\x1b\[\d+m", "", line)
     rules = "".join(
         f'<rect class="line" x="{MARGIN}" y="{y}" width="{WIDTH - 2 * MARGIN}" height="1"/>'
         for y in (8, 44)
@@ -66,7 +111,7 @@ def picture() -> str:
     strip = (
         f'<svg y="{CARD}" width="{WIDTH}" height="{STRIP}" font-size="13.5" font-family="ui-monospace, \'SF Mono\','
         f" Menlo, Consolas, 'DejaVu Sans Mono', monospace\">{rules}{line_of('> ', 31)}"
-        f'<rect x="{MARGIN + 36}" y="18" width="8" height="17" class="dim"/>{line_of(told, 68)}</svg>'
+        f'<rect x="{MARGIN + 36}" y="18" width="8" height="17" class="dim"/>{line_of(line, 68)}</svg>'
     )
     about = re.findall(r"<desc>(.*?)</desc>", card)[0]
     return (
@@ -77,5 +122,16 @@ def picture() -> str:
     )
 
 
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["HOME"] = home
+        log = read(LOG)
+        picture = picture_of(
+            log.events, log_meter(log), title=log.title, program=log.program
+        )
+        write("first-window.svg", wide(svg(picture)))
+        write("first-window-narrow.svg", narrow(picture) + "\n")
+
+
 if __name__ == "__main__":
-    write("first-window.svg", picture(), sys.argv[1:])
+    main()

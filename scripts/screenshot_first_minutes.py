@@ -28,7 +28,7 @@ SHOWN = 60
 SIZE = (1280, 800)
 SAID = (
     ("How do the casks do?", "gave 8 lines"),
-    ("And which one leaks?", "top it up first"),
+    ("And which one leaks?", "gave 77 lines"),
     ("write a note", "Allow this call?"),
 )
 """What is said on the page, and what is waited for."""
@@ -52,7 +52,7 @@ async def waiting_call(address: str, file: Path) -> None:
         for text, answer in SAID:
             await page.locator("#say").fill(text)
             await page.locator("#say").press("Enter")
-            await page.get_by_text(answer).wait_for(timeout=120_000)
+            await page.get_by_text(answer).last.wait_for(timeout=120_000)
         await page.locator("section.approval").wait_for()
         await page.wait_for_timeout(1000)
         await page.screenshot(path=file, animations="disabled")
@@ -72,8 +72,9 @@ def main() -> None:
             service, env=environment, stdout=subprocess.PIPE, text=True
         )
         try:
-            line = seen(serving.stdout, "no output").readline()
-            address = seen(re.search(r"http://\S+", line), line)[0]
+            lines = seen(serving.stdout, "no output")
+            line = lines.readline() + lines.readline()
+            address = seen(re.search(r"http://\S+#link=\S+", line), line)[0]
             asyncio.run(waiting_call(address, IMAGES / "first-service.png"))
         finally:
             serving.terminate()

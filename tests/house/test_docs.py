@@ -46,6 +46,26 @@ def test_the_python_of_a_page_runs(
             exec(code, names)
 
 
+@pytest.mark.parametrize(
+    ("page", "begins", "column", "told"),
+    [
+        ("docs/proxy.md", "| Ullage |", 2, "| a proxy's first byte | {} ms |"),
+        ("docs/proxy.md", "| LiteLLM proxy |", 2, " {} ms: LiteLLM"),
+        ("docs/proxy.md", "| mitmproxy |", 2, " {} ms: mitmproxy"),
+        ("docs/compaction-beside.md", "| ullage |", 3, "not from the cache | {} M |"),
+        ("docs/compaction-beside.md", "| langchain |", 3, " {} M: langchain"),
+        ("docs/compaction-beside.md", "| langchain |", 6, " {}: langchain"),
+    ],
+)
+def test_the_readme_has_the_figures_of_the_pages(
+    page: str, begins: str, column: int, told: str
+) -> None:
+    lines = (ROOT / page).read_text("utf-8").splitlines()
+    row = next(line for line in lines if line.startswith(begins))
+    figure = row.split("|")[column].split("/")[0].strip()
+    assert told.format(figure) in (ROOT / "README.md").read_text("utf-8")
+
+
 def test_the_python_that_a_page_leaves_to_the_bench_is_run_there() -> None:
     of_the_bench = {page_of(name) for name in FRAMEWORKS}
     for page in pages():

@@ -296,10 +296,11 @@ def test_a_word_that_is_ours_is_never_explained_away() -> None:
 
 
 def test_names_of_other_libraries_are_answered_with_ours() -> None:
+    sessions: Any = object()
     with pytest.raises(ImportError, match=r"RunContext is ullage\.ToolContext here"):
         from ullage import RunContext  # type: ignore[attr-defined]  # noqa: F401
     with pytest.raises(WrongType, match="session is a str, and not object"):
-        agent().run_sync("Hi", session=object())  # type: ignore[arg-type]
+        agent().run_sync("Hi", session=sessions)
     with pytest.raises(ImportError, match="SQLiteSession is ullage"):
         ullage.SQLiteSession  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match="Did you mean 'Agent'"):

@@ -7,13 +7,14 @@ from typing import Annotated
 from litestar import get
 from litestar.params import QueryParameter
 
+from ullage.encoding import shown_as
 from ullage.store.approvals import arguments_of
 from ullage.store.store import SessionRow, SessionStore
 from ullage.turns.standing import AskedApproval
 from ullage_server.api_types import ApprovalList, WaitingApproval
 from ullage_server.policy import SHOWN_ARGUMENTS
 from ullage_server.requests import TheHost
-from ullage_server.sessions import CURSOR, next_page, place_of
+from ullage_server.sessions import CURSOR, Before, next_page, place_of
 
 
 @get(
@@ -23,7 +24,7 @@ from ullage_server.sessions import CURSOR, next_page, place_of
 async def list_all_approvals(
     host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
-    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+    before: Before = None,
 ) -> ApprovalList:
     """Of at most ``limit`` sessions, the one changed last first. ``before`` is the value from the previous list."""
     cursor = place_of(before, CURSOR)
@@ -41,16 +42,14 @@ async def _shown(
     store: SessionStore, row: SessionRow, asked: AskedApproval
 ) -> WaitingApproval:
     arguments = await arguments_of(store, row.id, asked)
-    return WaitingApproval(
+    return shown_as(
+        WaitingApproval,
+        asked,
         session=row.id,
         root=row.id.partition("/")[0],
         title=row.title,
         model=row.model,
         place=row.place,
-        call_id=asked.call_id,
-        tool=asked.tool,
         arguments=None if arguments is None else arguments[:SHOWN_ARGUMENTS],
         size=None if arguments is None else len(arguments),
-        digest=asked.digest,
-        at=asked.at,
     )

@@ -102,7 +102,7 @@ KINDS: Final[Mapping[type[UllageError], ProblemKind]] = {
     LinkVoid: ProblemKind(
         403,
         "link",
-        "Give the page a token, as that in the file that the server named, or start the server again for a new link.",
+        "Or give the page a token, as that in the file that the server named.",
     ),
     TooManyStreams: ProblemKind(
         503, "busy", "Close unused streams, or try again in a moment."

@@ -10,6 +10,7 @@ from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
+from ullage.encoding import shown_as
 from ullage.store.refusals import no_session
 from ullage.store.store import DEFAULT_TENANT
 from ullage_server.api_types import AccessView
@@ -172,11 +173,5 @@ async def get_access(
     scopes = tuple(scope for scope in SCOPES if scope in bearer.scopes)
     is_operator = bearer.tenant == DEFAULT_TENANT
     is_owner = is_operator and NEEDED["list_live"] in bearer.scopes
-    return AccessView(
-        name=bearer.name,
-        tenant=bearer.tenant,
-        scopes=scopes,
-        expires=bearer.expires,
-        session=bearer.session,
-        live=is_owner and state.live is not None,
-    )
+    live = is_owner and state.live is not None
+    return shown_as(AccessView, bearer, scopes=scopes, live=live)

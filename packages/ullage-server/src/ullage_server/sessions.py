@@ -7,7 +7,7 @@ import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from litestar import delete, get, post
@@ -68,6 +68,9 @@ JSON_LINES: Final = "application/x-ndjson"
 
 T = TypeVar("T")
 
+Before: TypeAlias = Annotated[str | None, QueryParameter(max_length=1000)]
+"""The value from the previous list or answer, which asks for the next one."""
+
 CURSOR: Final = msgspec.json.Decoder(SessionCursor)
 """Reads a place in the list of sessions."""
 
@@ -99,7 +102,7 @@ async def begin_session(host: TheHost, data: JSONBody[NewSession]) -> Created:
 async def list_sessions(
     host: TheHost,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
-    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+    before: Before = None,
     needs: FromQuery[Literal["person"] | None] = None,
 ) -> SessionList:
     """``before`` is the value from the previous list, an opaque text. ``needs=person`` lists the sessions in which
@@ -125,7 +128,7 @@ async def search_sessions(
     host: TheHost,
     q: Annotated[str, QueryParameter(min_length=1, max_length=200)],
     limit: Annotated[int, QueryParameter(ge=1, le=100)] = 20,
-    before: Annotated[str | None, QueryParameter(max_length=1000)] = None,
+    before: Before = None,
 ) -> SearchResult:
     """Sessions with all words of ``q`` in one message or in the title; the last word may go on. What was said last is
     first. ``before`` is the value from the previous answer.
@@ -324,16 +327,14 @@ async def session_state(session: Session, row: SessionRow) -> SessionState:
     for call in loop.open:
         open_calls.append(shown_as(OpenToolCall, call))
     reading = work.memory.taken
-    return SessionState(
+    return shown_as(
+        SessionState,
+        loop,
         **line,
         state=_state(loop, standing, is_stopped=bool(stopped)),
-        turn=loop.turn,
-        paused=loop.paused,
-        ended=loop.ended,
         note=note,
         open=tuple(open_calls),
         queued=len(loop.queue),
-        damaged=loop.damaged,
         status=None if reading is None else status_of(reading),
     )
 

@@ -140,10 +140,3 @@ def models(listed: Sequence[Model], name: str, owner: str) -> Body:
         for model in listed
     ]
     return found[0] if name else {"object": "list", "data": found}
-
-
-def bearer(headers: Mapping[str, str]) -> str:
-    """The key of an ``Authorization`` header, or of Azure's ``api-key``."""
-    return headers.get("authorization", "").removeprefix(
-        "Bearer "
-    ).strip() or headers.get("api-key", "")

@@ -162,6 +162,8 @@ class WireSimulator(ABC):
     family: ClassVar[str]
     rules: Mapping[str, Rule]
     max_body_bytes: int
+    key_header: ClassVar[str] = "api-key"
+    """Has the API key; ``Authorization`` has it without this header."""
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     unknown: ClassVar[Frame]
     no_object: ClassVar[str] = ""
@@ -184,9 +186,10 @@ class WireSimulator(ABC):
     def route(self, method: str, path: str, query: Mapping[str, str]) -> Route | None:
         """What the path (without the wire's name) asks for; ``None`` if it is none of the wire's."""
 
-    @abstractmethod
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         """The API key of a request; empty without one."""
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return headers.get(self.key_header, "") or bearer
 
     def read(self, body: bytes) -> Body:
         """The request's object, or a refusal."""

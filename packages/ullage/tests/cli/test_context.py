@@ -269,6 +269,7 @@ def test_a_directory_stands_for_its_newest_usable_session(
     log = write_log(logs / "old-0001.jsonl")
     log.write_text(log.read_text().replace("/home/ann/app", str(home)))
     os.utime(log, (1_700_000_000,) * 2)
+    assert main(["context", str(home), "--session", "other"]) == 2
     begun = log.read_text().partition("\n")[0]
     (logs / "new-0002.jsonl").write_text(f"{begun}\n")
     assert as_json(capsys, str(home))["log"]["path"] == str(log)

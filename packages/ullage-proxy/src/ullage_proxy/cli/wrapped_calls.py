@@ -60,7 +60,7 @@ async def _sessions(path: Path, relay: str) -> list[WrappedSession]:
                 meter.apply(event)
                 if not isinstance(event, CallStarted):
                     continue
-                if _is_of(relay, event):
+                if event.call.startswith(f"{relay}-"):
                     calls += 1
                 else:
                     others += 1
@@ -78,10 +78,6 @@ def client_settings(events: Sequence[Event], path: Path) -> ClientSettings:
         if isinstance(event, SessionStarted):
             return settings_of(facts_of(event.program), path, event.cwd).values
     return NO_SETTINGS
-
-
-def _is_of(relay: str, event: CallStarted) -> bool:
-    return event.call.startswith(f"{relay}-")
 
 
 def _line(session: WrappedSession) -> str:

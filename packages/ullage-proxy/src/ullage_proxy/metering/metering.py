@@ -7,7 +7,7 @@ so each step here may be repeated: events of a call that the ledger has are not 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -69,13 +69,6 @@ class _CallUnderWay:
     learns: bool = True
 
 
-@dataclass(slots=True)
-class _Ended:
-    """Lanes that have events of a call; it is stored once none of them is pending."""
-
-    lanes: list[MeteredLane] = field(default_factory=list)
-
-
 class CallMeter:
     """Meters calls, one frame at a time. Not for sharing between tasks.
 
@@ -104,7 +97,8 @@ class CallMeter:
         self._show = show
         self._notices = Notices(say)
         self._open: dict[str, _CallUnderWay] = {}
-        self._waiting: dict[str, _Ended] = {}
+        self._waiting: dict[str, list[MeteredLane]] = {}
+        """Lanes that have events of a call; it is stored once none of them is pending."""
         self._provisional = ProvisionalCalls()
         self._shelf = LaneShelf(
             store,
@@ -163,8 +157,8 @@ class CallMeter:
     async def _store(self) -> list[bytes]:
         await self._shelf.write()
         done: list[bytes] = []
-        for call, ended_call in list(self._waiting.items()):
-            if not any(self._shelf.awaits(lane) for lane in ended_call.lanes):
+        for call, lanes in list(self._waiting.items()):
+            if not any(self._shelf.awaits(lane) for lane in lanes):
                 del self._waiting[call]
                 done.append(stored_frame(call))
         self._shelf.forget_oldest([opened.lane for opened in self._open.values()])
@@ -183,8 +177,8 @@ class CallMeter:
         for opened in self._open.values():
             if opened.lane is lane:
                 opened.lane = fresh
-        for waiting in self._waiting.values():
-            waiting.lanes = [fresh if each is lane else each for each in waiting.lanes]
+        for call, lanes in self._waiting.items():
+            self._waiting[call] = [fresh if each is lane else each for each in lanes]
 
     # -- a request --
 
@@ -293,7 +287,7 @@ class CallMeter:
                 parent.emit(_beside(lane.ended[call], opened))
             if parent is not None:
                 touched.append(parent)
-        self._waiting[call] = _Ended(touched)
+        self._waiting[call] = touched
         return []
 
     def _end(

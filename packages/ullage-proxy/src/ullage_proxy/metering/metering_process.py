@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import signal
 import sys
 import time
@@ -23,7 +22,7 @@ import msgspec
 from ullage.cli.screen import Screen
 from ullage.directories import data_directory
 from ullage.display.call_line import WIDE, CallFigures, call_line
-from ullage.display.text import Span, printable
+from ullage.display.text import Span, kind_in_words, printable
 from ullage.errors import StoreError
 from ullage.log_lines import logged
 from ullage.metering.lane_shelf import LearningHooks
@@ -45,7 +44,6 @@ RETRY_S: Final = 2.0
 LAST_TRIES: Final = 3
 
 PIECE: Final = 256 * 1024
-_CAPITAL: Final = re.compile("[A-Z]")
 
 
 class MeteringSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,11 +238,6 @@ def _width() -> int:
         return WIDE
 
 
-def _in_words(kind: str) -> str:
-    """The name of an error's type as words: ``RateLimited`` is ``rate limited``."""
-    return _CAPITAL.sub(r" \g<0>", kind).strip().lower()
-
-
 def figures_of(call: MeteredCall) -> CallFigures:
     """The figures of a call's line."""
     placed, usage = call.placed, call.end.usage
@@ -252,7 +245,7 @@ def figures_of(call: MeteredCall) -> CallFigures:
     name = placed.lane.removeprefix(f"{placed.session}.") if placed.is_child else lane
     problem = ""
     if call.end.outcome != "finished":
-        problem = _in_words(call.end.error_kind) or call.end.outcome
+        problem = kind_in_words(call.end.error_kind) or call.end.outcome
     return CallFigures(
         at=call.at,
         program=placed.program,

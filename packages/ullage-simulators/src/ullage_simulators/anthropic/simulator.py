@@ -46,6 +46,7 @@ class Anthropic(WireSimulator):
     family = "anthropic"
     rules: Mapping[str, Rule] = RULES
     max_body_bytes = 32_000_000
+    key_header = "x-api-key"
     unknown = UNKNOWN
     no_object = "Input should be a valid dictionary"
     model_missing = "field_required"
@@ -68,11 +69,6 @@ class Anthropic(WireSimulator):
             case "GET", ["v1", "models", name]:
                 return Route("models", name)
         return None
-
-    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return headers.get("x-api-key") or headers.get("authorization", "").removeprefix(
-            "Bearer "
-        )
 
     def check(self, call: CallInProgress) -> None:
         open_thread(call)

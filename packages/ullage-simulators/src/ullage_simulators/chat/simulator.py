@@ -13,7 +13,7 @@ from ullage_simulators.chat.stream import UNKNOWN, completion, error, events
 from ullage_simulators.chat.variants import Variant
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.openai_rules import TROUBLES, bearer
+from ullage_simulators.openai_rules import TROUBLES
 from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.prompt import InputCount
 from ullage_simulators.refusal import Refused
@@ -53,9 +53,6 @@ class Chat(WireSimulator):
 
     def _counting(self, how: str) -> Route | None:
         return Route("count") if self.variant.counts == how else None
-
-    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return bearer(headers)
 
     def check(self, call: CallInProgress) -> None:
         if call.endpoint.kind == "count" and self.variant.counts == "tokenize":

@@ -48,6 +48,7 @@ class Gemini(WireSimulator):
     family = "gemini"
     rules: Mapping[str, Rule] = RULES
     max_body_bytes = 20_971_520
+    key_header = "x-goog-api-key"
     unknown = UNKNOWN
     no_object = "Root element must be a message."
     troubles = _TROUBLES
@@ -80,11 +81,7 @@ class Gemini(WireSimulator):
         return None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return (
-            headers.get("x-goog-api-key")
-            or query.get("key")
-            or headers.get("authorization", "").removeprefix("Bearer ")
-        )
+        return super().key(headers, query) or query.get("key", "")
 
     def read(self, body: bytes) -> Body:
         value = super().read(body)

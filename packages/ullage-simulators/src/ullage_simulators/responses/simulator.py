@@ -8,7 +8,7 @@ from ullage_simulators.answer import Spoken
 from ullage_simulators.body import Body
 from ullage_simulators.faults import Frame
 from ullage_simulators.models import Model
-from ullage_simulators.openai_rules import MAX_BODY_BYTES, TROUBLES, bearer
+from ullage_simulators.openai_rules import MAX_BODY_BYTES, TROUBLES
 from ullage_simulators.openai_rules import error as openai_error
 from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.prompt import InputCount
@@ -81,9 +81,6 @@ class Responses(WireSimulator):
                 "value_unknown", value=body.get("type"), known=known, path="type"
             )
         return super().named_model(body, endpoint)
-
-    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        return bearer(headers)
 
     def check(self, call: CallInProgress) -> None:
         check_shape(call)

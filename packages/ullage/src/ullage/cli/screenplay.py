@@ -7,7 +7,6 @@ sentence for a single event; ``Screenplay`` folds all events of a session into i
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -16,7 +15,16 @@ from msgspec import structs
 
 from ullage.codec.foreign import parse_json
 from ullage.context.surgery import BY_PERSON, STRATEGY
-from ullage.display.text import Line, Span, counted, number, plain, printable, shortened
+from ullage.display.text import (
+    Line,
+    Span,
+    counted,
+    kind_in_words,
+    number,
+    plain,
+    printable,
+    shortened,
+)
 from ullage.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -334,7 +342,7 @@ def window_notice(event: Event) -> Notice | None:
 def fallback_sentence(event: FellBack) -> str:
     """Which model answers, after which one, and why: ``b answers after a: rate limited``."""
     failed, _, error = event.error.partition(": ")
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", event.error_kind).lower()
+    words = kind_in_words(event.error_kind)
     return f"{event.model} answers after {failed}: {words or error}"
 
 

@@ -124,9 +124,9 @@ def place_of(name: str, session: str = "") -> FoundSession:
     Raises ``UnreadableInput``.
     """
     path = Path(name).expanduser()
-    if path.is_dir():
+    if path.is_dir() and not session:
         here = places_in(name, find_sessions().once.places)
-        return next(here, FoundSession("", path.absolute(), 0.0, session))
+        return next(here, FoundSession("", path.absolute(), 0.0))
     if os.path.exists(path):
         return FoundSession("", path, 0.0, session)
     listed, mark, child = name.partition(PROXY_CHILD)

@@ -176,6 +176,11 @@ def counted(n: int, one: str, many: str = "") -> str:
     return f"{number(n)} {one if n == 1 else many or one + 's'}"
 
 
+def kind_in_words(kind: str) -> str:
+    """The name of an error's type as words: ``RateLimited`` is ``rate limited``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
+
+
 def fine_percent(value: float) -> str:
     """A percentage with one decimal, or two where one would say nothing: ``4.2 %``, ``0.03 %``."""
     if abs(value) < 0.005:

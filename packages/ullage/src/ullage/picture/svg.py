@@ -176,8 +176,10 @@ def _tiles(held: Counter[str]) -> Counter[str]:
             servers.setdefault(name.split("__")[1], []).append(name)
     tiles = held.copy()
     for server, names in servers.items():
-        tokens = sum(tiles.pop(name) for name in names)
-        tiles[f"MCP {server} ({len(names)})"] += tokens
+        title = f"MCP {server}"
+        if len(names) > 1:
+            title += f" ({len(names)})"
+        tiles[title] = sum(tiles.pop(name) for name in names)
     tiles = Counter(dict(tiles.most_common(MOST_TILES)))
     tiles["others"] += held.total() - tiles.total()
     return +tiles  # without what has no tokens
