@@ -51,7 +51,7 @@ async def redeem_link(data: JSONBody[LinkWord], state: State) -> Response[PageTo
     token = state.tokens.redeem(data.word)
     if not token:
         raise LinkVoid(
-            "This link was used, or an earlier start of the server printed it. Start the server again for a new one."
+            "Start the server again for a new link: this one was used, or an earlier start of the server printed it."
         )
     return Response(PageToken(token), headers={"cache-control": "no-store"})
 

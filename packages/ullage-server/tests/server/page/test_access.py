@@ -70,7 +70,7 @@ def test_the_link_opens_the_page_once_for_tabs(guarded: Local, open_page: Open) 
     expect(other.locator("#notices")).to_be_empty()
     expect(other.locator("dialog")).to_be_hidden()
     late = open_page(link)
-    expect(late.find("dialog")).to_contain_text("This link was used")
+    expect(late.find("dialog")).to_contain_text("this one was used")
     assert set(late.refused) == {401, 403}
 
 
