@@ -7,9 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from ullage.envelope import LOG_BYTES
 from ullage.messages import Message, ToolCallPart, ToolResultPart, clean_text
-from ullage.meter.policy import ARGUMENTS_READ, LAST_PATH_PARTS, LONGEST_SUBJECT
+from ullage.meter.policy import (
+    ARGUMENTS_READ,
+    LAST_PATH_PARTS,
+    LONGEST_SUBJECT,
+    MOST_LINES,
+)
 
 PATHS: Final = (
     "file_path",
@@ -92,9 +96,9 @@ def _range_of(arguments: Mapping[str, Any]) -> str:
             first = max(1, offset)
             lines = [first, first + limit - 1]
     match lines:
-        case [int(first), -1] if 0 <= first <= LOG_BYTES:
+        case [int(first), -1] if 0 <= first <= MOST_LINES:
             return f":{first}-"
-        case [int(first), int(last)] if 0 <= first <= last <= LOG_BYTES:
+        case [int(first), int(last)] if 0 <= first <= last <= MOST_LINES:
             return f":{first}-{last}"
     return ""
 

@@ -349,6 +349,9 @@ LONGEST_SUBJECT = 60
 ARGUMENTS_READ = 100_000
 """Characters of a subject that are shown, and of arguments that are read."""
 
+MOST_LINES = 1_000_000_000
+"""Of a file: what a call names beyond is no range of lines."""
+
 LAST_PATH_PARTS = 2
 """Parts of an absolute path that are shown: the file and its directory."""
 
