@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -111,6 +112,8 @@ class Trial:
 
 def main() -> int:
     """0 when every trial went well."""
+    # In the background of a script Ctrl-C is ignored, also by what is started from there.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="ullage-install-") as directory:
         top = Path(directory)
         clone = top / "clone"
@@ -118,10 +121,11 @@ def main() -> int:
             copy = clone / file.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, copy)
-        for page in sys.argv[1:] or PAGES:
+        alone = [each for each in sys.argv[1:] if each in PAGES]
+        for page in alone or PAGES:
             print(f"docs/start/{page}.md:", flush=True)
             try_page(page, clone, top / page)
-        if sys.argv[1:]:
+        if alone:
             return 0
         built = top / "built"
         if sys.argv[1:]:
@@ -176,6 +180,8 @@ def try_page(page: str, clone: Path, home: Path) -> None:
     log = re.sub(r'"cwd":"[^"]*"', f'"cwd":"{project}"', sample)
     (logs / "5e0a1c2e-4f6b-4c1d-9a57-3d1f6f0b2a10.jsonl").write_text(log, "utf-8")
     trial.run(f"{sys.executable} -m venv {project}/.venv")
+    if not shutil.which("pipx"):
+        trial.run("uv tool install pipx")
     environment = {
         name: value
         for name, value in trial.environment.items()
@@ -195,10 +201,6 @@ def try_page(page: str, clone: Path, home: Path) -> None:
 def _type(terminal: Terminal, line: str) -> None:
     """One line of a page. Ends the trial where it shows something else, or fails."""
     command = re.sub(r"\s+# .*", "", line)
-    program = command.partition(" ")[0]
-    if program == "pipx" and not shutil.which("pipx"):
-        print(f"  NOT TRIED, there is no pipx: {command}")
-        return
     print(f"  $ {command}", flush=True)
     step = next((each for each in STEPS if re.match(each.command, command)), None)
     if step is None:

@@ -38,7 +38,6 @@ def results(api: Api, session: str) -> list[str]:
 def until_waits(api: Api, session: str, place: str) -> None:
     """Wait until the state and the list say that the session waits for a worker of its place."""
     for _ in patiently():
-        state = api.state(session)
         (line,) = [
             each
             for each in api.get("/v1/sessions").json()["sessions"]
@@ -47,6 +46,7 @@ def until_waits(api: Api, session: str, place: str) -> None:
         if line["standing"]["kind"] == "worker":
             break
     assert line["standing"]["kind"] == "worker", line
+    state = api.state(session)  # after the list: it may only just have become so
     assert f"No worker of the place {place}" in state["note"]
     metrics = api.get("/metrics").text
     assert f'ullage_sessions_waiting{{place="{place}"}} 1.0' in metrics

@@ -292,7 +292,7 @@ def heard(exchange: Exchange) -> str:
 
 def sent(exchange: Exchange) -> str:
     """All of a request without the ids of the answers in it, which the simulator numbers by its requests."""
-    return re.sub(r'"id": "msg_\w+"', '"id": ""', heard(exchange))
+    return re.sub(r'"msg_\w+"', '""', heard(exchange))
 
 
 def is_summary_call(exchange: Exchange) -> bool:
