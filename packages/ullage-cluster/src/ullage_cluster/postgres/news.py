@@ -65,8 +65,8 @@ STEADY_S: Final = 3.0
 """How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
 of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
 
-_decode: Final = msgspec.json.Decoder(tuple[str, int, list[DraftPiece]]).decode
-"""Session, last event, and the pieces that were stored, if they are few."""
+_decode: Final = msgspec.json.Decoder(tuple[str, int, int, list[DraftPiece]]).decode
+"""Session, last event, offset of the last piece or -1, and the pieces that were stored, if they are few."""
 
 
 class News:
@@ -95,8 +95,8 @@ class News:
         """The process of the server that has it, by which its own news are known when they come back."""
         self._lock = asyncio.Lock()
         self._seen: dict[str, tuple[Any, ...] | None] = {}
-        self._told: dict[str, int] = {}
-        """The last event of each session that watchers were told of since the last look."""
+        self._told: dict[str, tuple[int, int]] = {}
+        """The last event of each session, and the last piece or -1, that watchers were told of since the last look."""
         self._is_closed = False
 
     async def begin(self) -> None:
@@ -108,7 +108,7 @@ class News:
 
     def tell(self, change: Change) -> None:
         """This was committed here: other processes are told soon."""
-        self._told[change.session] = change.seq
+        self._mark_told(change.session, change.seq, last_piece(change))
         self._changes.append(change)
         self._has_changes.set()
 
@@ -201,13 +201,18 @@ class News:
         if sender == self._own:
             return
         try:
-            session, seq, pieces = _decode(payload)
+            session, seq, last, pieces = _decode(payload)
         except msgspec.MsgspecError:
             return  # no process of ours said this
         if not all(0 <= piece.offset < MOST_PIECES for piece in pieces):
             return  # nor this
-        self._told[session] = seq
+        self._mark_told(session, seq, last)
         self._watchers.tell([Change(session, seq, tuple(pieces))])
+
+    def _mark_told(self, session: str, seq: int, last: int) -> None:
+        if last < 0 and session in self._told:
+            last = self._told[session][1]
+        self._told[session] = seq, last
 
     async def _send_all(self) -> None:
         while True:
@@ -254,12 +259,19 @@ class News:
         found = {row["id"]: tuple(row) for row in rows}
         told, self._told = self._told, {}
         news = []
+        seen: dict[str, tuple[Any, ...] | None] = {}
         for session in watched:
             now = found.get(session)
-            was_told = now is not None and told.get(session) == now[1]
-            if now != self._seen.get(session, now) and not was_told:
-                news.append(Change(session))
-        self._seen = {session: found.get(session) for session in watched}
+            before = seen[session] = self._seen.get(session, now)
+            seq, last = told.get(session, (-1, -1))
+            if now is None or before is None or seq != now[1]:
+                seen[session] = now
+                if now != before:
+                    news.append(Change(session))
+            elif now[-1] in (-1, last, before[-1]):
+                seen[session] = now
+            # else its newest pieces were told of meanwhile, or were not: the next look sees
+        self._seen = seen
         if news:
             self._watchers.observer.lost_notifications(len(news))
             self._watchers.tell(news)
@@ -280,11 +292,19 @@ class News:
             self._watchers.tell([Change(each) for each in self._watchers.sessions()])
 
 
+def last_piece(change: Change) -> int:
+    """The offset of the last piece that a change stored, or -1."""
+    last = change.stored[-1] if change.stored else None
+    return last.offset if isinstance(last, DraftPiece) else -1
+
+
 def payload_of(change: Change) -> str:
     """The notification of a change, without its pieces where these are too long; empty for an id that is too long."""
     pieces = [each for each in change.stored if isinstance(each, DraftPiece)]
     for told in (pieces, []):
-        payload = msgspec.json.encode((change.session, change.seq, told))
+        payload = msgspec.json.encode(
+            (change.session, change.seq, last_piece(change), told)
+        )
         if len(payload) <= LARGEST_BYTES:
             return payload.decode()
     return ""

@@ -1,4 +1,4 @@
-"""Notifications that no process of ours has sent: who is connected to the database may send any."""
+"""Notifications that no process of ours has sent, since who is connected to the database may send any; and lost ones."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import asyncio
 import json
 
 import asyncpg
+import pytest
 
 from tests.postgres import WAIT_S
 from tests.store.sessions import said
 from ullage.events import DraftPiece, TurnStarted
+from ullage_cluster.postgres import news
 from ullage_cluster.postgres.news import CHANNEL, MOST_PIECES
 from ullage_cluster.postgres.store import PostgresStore
 
 
 def forged(session: str, seq: int, *pieces: tuple[object, ...]) -> str:
-    return json.dumps([session, seq, pieces])
+    return json.dumps([session, seq, 10**30, pieces])
 
 
 FORGED = (
@@ -23,7 +25,7 @@ FORGED = (
     "[",
     "[" * 7_000,
     "\x01" * 7_000,
-    json.dumps(["s", 1, [["c", 0, "text"]]]),
+    json.dumps(["s", 1, 0, [["c", 0, "text"]]]),
     forged("\x1b[2J", 1),
     forged("s", 10**30),
     forged("s", -1),
@@ -55,5 +57,30 @@ async def test_forged_notifications_take_nothing_from_others(database_url: str) 
             assert await anext(following) == turn
     finally:
         await forger.close()
+        await store.close()
+        await other.close()
+
+
+async def test_a_piece_of_which_nothing_told_is_found_behind_one_that_was_heard(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = PostgresStore(database_url), PostgresStore(database_url)
+    try:
+        async with asyncio.timeout(WAIT_S):
+            await store.create("s")
+            lease = await store.acquire("s", "driver", ttl_s=600)
+            await store.send("s", said("m"), "steer")
+            following = other.follow("s", after=0)
+            await anext(following)
+            for offset in range(3):
+                heard = DraftPiece("c", 2 * offset, "text", "p", "heard")
+                await store.draft(lease, [heard])
+                assert await anext(following) == heard
+                lost = DraftPiece("c", 2 * offset + 1, "text", "p", "lost")
+                with monkeypatch.context() as patched:
+                    patched.setattr(news, "payload_of", lambda change: "")
+                    await store.draft(lease, [lost])
+                    assert await anext(following) == lost
+    finally:
         await store.close()
         await other.close()
