@@ -269,6 +269,27 @@ def metered(change: Callable[[dict[str, Any]], object]) -> list[Event]:
     return events
 
 
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "unheard-of"])
+def test_a_prompt_that_was_not_written_is_not_missed(model: str) -> None:
+    """Some models cache from 4,096 tokens on: below, an answer says that nothing was written."""
+    events: list[Event] = []
+    meter = Meter(provider="anthropic", on_event=events.append)
+    growing = body() | {"model": model}
+    for whole, written in ((3_020, 0), (5_500, 5_490), (5_600, 0)):
+        call = meter.before(growing).call
+        held = 5_490 if whole > 5_500 else 0
+        usage = {
+            "input_tokens": whole - written - held,
+            "cache_read_input_tokens": held,
+            "cache_creation_input_tokens": written,
+            "output_tokens": 5,
+        }
+        meter.after(call, usage)
+        growing["messages"].append({"role": "assistant", "content": f"{whole}"})
+        growing["messages"].append({"role": "user", "content": "Go on."})
+    assert causes(events) == {}
+
+
 def unmark(sent: dict[str, Any]) -> None:
     del sent["system"][0]["cache_control"]
 

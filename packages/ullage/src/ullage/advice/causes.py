@@ -104,12 +104,19 @@ class SentCall:
         return dict(settings_of(request)).get(item.name, b"").decode()
 
     @property
+    def _is_marked(self) -> bool:
+        """Whether its cache holds what a mark asks for, and of some models only from 4,096 tokens on: what was written
+        is said then, also that it was nothing (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+        """
+        return self.request.wire == "messages" or "claude" in self.request.model
+
+    @property
     def held(self) -> int:
         """Tokens of it that the provider's cache holds afterwards."""
         row = self.row
         if row is None:
             return 0
-        if row.written:
+        if row.written or (row.written == 0 and self._is_marked):
             return row.written + (row.cached or 0)
         return row.used // CACHE_BLOCK * CACHE_BLOCK
 
@@ -202,7 +209,7 @@ def _sent_call(
 def _heads(fold: Fold) -> Request:
     """The next request without its messages."""
     return Request(
-        wire="",
+        wire=fold.wire,
         model=fold.model,
         system=fold.system or (),
         tools=fold.tools or (),
