@@ -1,6 +1,7 @@
 // The conversation: a list that grows at its foot and is filled from above on demand.
 
 import { byId, h } from "./dom.js";
+import { isField } from "./keyboard.js";
 import { drawMark } from "./marks.js";
 import { DraftDrawing, Drawing } from "./message.js";
 import { MessageStops, UNITS } from "./tabstops.js";
@@ -82,10 +83,11 @@ export class Conversation {
   }
 
   swap(key, node, item) {
-    const hadFocus = node.contains(document.activeElement);
+    const focused = document.activeElement;
+    const hadFocus = node.contains(focused);
     const next = this.draw(item);
     node.replaceWith(next);
-    if (hadFocus) next.focus({ preventScroll: true });
+    if (hadFocus) (next.contains(focused) ? focused : next).focus({ preventScroll: true });
   }
 
   remove(key) {
@@ -199,7 +201,7 @@ export class Conversation {
     node.classList.add("shown");
     node.scrollIntoView({ block: "center" });
     const target = node.tagName === "DETAILS" ? node.querySelector("summary") : node;
-    target.focus({ preventScroll: true });
+    if (!isField(document.activeElement)) target.focus({ preventScroll: true }); // who types goes on typing
     requestAnimationFrame(() => node.scrollIntoView({ block: "center" }));
   }
 

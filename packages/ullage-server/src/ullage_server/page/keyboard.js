@@ -21,4 +21,4 @@ export function listen(does, escape) {
   });
 }
 
-const isField = (target) => target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
+export const isField = (target) => target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");

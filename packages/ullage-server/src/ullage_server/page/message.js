@@ -33,6 +33,7 @@ export class Drawing {
     this.acts = acts;
     this.approvals = new Map(); // question -> its box, so that drawing again loses neither place nor what was typed
     this.opened = new Map();
+    this.choices = new Map(); // message id -> the choices that are open there
     this.tokens = new Map(); // message or part id -> tokens, of what was looked up
   }
 
@@ -45,7 +46,7 @@ export class Drawing {
     const away = this.ledger.away.get(message.id);
     const who = ORIGINS[message.origin] ?? (message.role === "user" ? this.acts.nameOf(message.who) : WHO[message.role]) ?? message.role;
     const kind = message.origin && message.origin !== "said" ? message.origin : message.role;
-    const choices = away ? null : summaryChoices(message.id, this.acts);
+    const choices = away ? null : (this.choices.get(message.id) ?? summaryChoices(message.id, this.acts, this.choices));
     return h(
       "article",
       { class: `message ${kind}${away ? " away" : ""}`, "data-key": item.key, "data-message": message.id, "aria-label": who, tabindex: "-1" },

@@ -8,13 +8,19 @@ const SIDES = [
   ["from", "From here", "This message and all behind it become a summary; what stands before it stays as it is"],
 ];
 
-/** The button that opens the two choices, and the row in which they open. */
-export function summaryChoices(message, acts) {
-  const choose = ([side, label, hint]) => button(label, () => acts.summarise(message, side), { kind: "small", "data-needs": "write", hint });
+/** The button that opens the two choices, and the row in which they open; in `open` while they are, by message. */
+export function summaryChoices(message, acts, open) {
+  const chosen = (side) => {
+    open.delete(message);
+    return acts.summarise(message, side);
+  };
+  const choose = ([side, label, hint]) => button(label, () => chosen(side), { kind: "small", "data-needs": "write", hint });
   const row = h("div", { class: "choices", role: "group", "aria-label": "Summarise", hidden: true });
   const show = (isShown) => {
     if (!row.firstChild) row.append(...SIDES.map(choose)); // few of thousands of messages are asked
     row.hidden = !isShown;
+    if (isShown) open.set(message, choices);
+    else open.delete(message);
     toggle.setAttribute("aria-expanded", String(isShown));
     (isShown ? row.firstChild : toggle).focus();
   };
@@ -24,7 +30,8 @@ export function summaryChoices(message, acts) {
     event.preventDefault();
     show(false);
   });
-  return { toggle, row };
+  const choices = { toggle, row };
+  return choices;
 }
 
 /** What became of the summary that was asked for at a message; `null` where none was. */

@@ -95,7 +95,7 @@ export class SessionList {
   /** In the field: Enter shows the first session, the arrow leads into the list, Esc ends the search. */
   key(event) {
     const first = this.list.querySelector("[data-session]");
-    const does = { Enter: () => first?.click(), ArrowDown: () => first?.focus(), Escape: this.search.value && (() => this.clear()) }[event.key];
+    const does = { Enter: () => (this.search.blur(), first?.click()), ArrowDown: () => first?.focus(), Escape: this.search.value && (() => this.clear()) }[event.key];
     if (!does) return;
     event.preventDefault();
     does();

@@ -11,8 +11,12 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, e
 WAIT_MS = 60_000
 """After which something that should appear is given up; this machine may be busy."""
 
-UNREACHABLE = "Failed to load resource: net::ERR_"
-"""What Chromium writes itself when a server is away: the page's own handling is what is tested."""
+CHROMIUMS_OWN = (
+    "Failed to load resource: net::ERR_",
+    "Ignored attempt to cancel a touchstart event",
+)
+"""What Chromium writes itself when a server is away, whose handling is tested, and when Playwright's taps, which may be
+cancelled, come while something scrolls: the page listens to no touch."""
 
 
 class Screen:
@@ -43,7 +47,7 @@ class Screen:
 
     def _heard(self, said: ConsoleMessage) -> None:
         text = said.text
-        if said.type not in ("error", "warning") or text.startswith(UNREACHABLE):
+        if said.type not in ("error", "warning") or text.startswith(CHROMIUMS_OWN):
             return
         if refused := re.search(r"server responded with a status of (\d+)", text):
             self.refused.append(int(refused.group(1)))

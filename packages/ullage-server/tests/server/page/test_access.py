@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Response, expect
+from playwright.sync_api import Response, Route, expect
 
 from tests.server.page.screen import Open, Screen
 from tests.server.served import Local, script, serving
@@ -142,10 +142,20 @@ def test_sessions_are_found_by_what_was_said(local: Local, open_page: Open) -> N
     screen = open_page(local.url, "larder")
     screen.find("#search").fill("corked ZINFANDEL")
     line = screen.find(".session:has(.session-excerpt)")
+    held: list[Route] = []
     expect(line).to_have_attribute("data-session", "vault")
     expect(line).to_contain_text("The zinfandel is corked.")
     expect(screen.find(".search-foot")).to_contain_text("found")
-    line.click()
+    screen.page.route("**/sessions/vault/**", lambda route: held.append(route))
+    with screen.page.expect_request("**/sessions/vault/**"):
+        line.click()
+    screen.find("#search").press("End")
+    assert held
+    for request in held:  # what was found is only loaded now: who types goes on typing
+        request.continue_()
+    screen.page.unroute_all()
+    expect(screen.find(".shown")).to_contain_text("zinfandel")
+    expect(screen.find("#search")).to_be_focused()
     expect(screen.find("#subtitle")).to_contain_text("vault")
     screen.find("#search").fill("")
     expect(screen.find('[data-session="larder"]')).to_be_visible()

@@ -91,6 +91,24 @@ def test_a_summary_up_to_a_message_by_keys_alone(local: Local, open_page: Open) 
     assert names(local, "upto")[1:] == before[start:]
 
 
+def test_the_choice_stays_open_while_the_message_is_drawn_again(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("open"))
+    fill(screen, local, "open", 1)
+    screen.is_at_rest()
+    said = turn(screen, 0)
+    said.hover()
+    said.get_by_role("button", name="Summarise", exact=True).click()
+    message = said.get_attribute("data-message")
+    local.api.post("/v1/sessions/open/pins", json={"messages": [message]})
+    expect(said.locator(".tag")).to_have_text("pinned")
+    expect(said.get_by_role("button", name="Up to here")).to_be_focused()
+    said.get_by_role("button", name="Up to here").click()
+    expect(said.locator(".outcome")).to_contain_text("Nothing was summarised")
+    expect(said.get_by_role("button", name="Up to here")).to_be_hidden()
+
+
 def test_why_nothing_was_summarised_is_said(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("nothing"))
     fill(screen, local, "nothing", 2)
