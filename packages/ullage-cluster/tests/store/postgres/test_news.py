@@ -1,4 +1,4 @@
-"""Notifications that no process of ours has sent, since who is connected to the database may send any; and lost ones."""
+"""Notifications that no process of ours has sent, as who is connected may send any; and those that were lost."""
 
 from __future__ import annotations
 

@@ -146,7 +146,11 @@ def test_sessions_are_found_by_what_was_said(local: Local, open_page: Open) -> N
     expect(line).to_have_attribute("data-session", "vault")
     expect(line).to_contain_text("The zinfandel is corked.")
     expect(screen.find(".search-foot")).to_contain_text("found")
-    screen.page.route("**/sessions/vault/**", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    screen.page.route("**/sessions/vault/**", hold)
     with screen.page.expect_request("**/sessions/vault/**"):
         line.click()
     screen.find("#search").press("End")
