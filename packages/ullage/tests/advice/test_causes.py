@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from tests.advice.story import Story, found, prose
 from tests.meter.session import tool
 from ullage.advice.cause import Cause
-from ullage.advice.causes import CauseFollower
+from ullage.advice.causes import CauseFollower, SentCall
 from ullage.advice.history import history_of
+from ullage.advice.lives import CallRow
 from ullage.events import (
     CallEnded,
     CallStarted,
@@ -25,7 +26,7 @@ from ullage.events import (
     SystemChanged,
     ToolsChanged,
 )
-from ullage.messages import SystemBlock
+from ullage.messages import Request, SystemBlock
 from ullage.meter.meter import Meter
 from ullage.usage import CacheVerdict
 
@@ -267,6 +268,22 @@ def metered(change: Callable[[dict[str, Any]], object]) -> list[Event]:
             text = {"type": "text", "text": f"{role} {number}"}
             growing["messages"].append({"role": role, "content": [text]})
     return events
+
+
+def test_a_change_that_no_codec_keeps_is_not_surely_the_provider_s_miss() -> None:
+    ((_, cause),) = causes(
+        metered(lambda sent: sent["tools"][1].update(strict=True))
+    ).items()
+    assert cause.kind == "provider"
+    assert cause.words.endswith(
+        "or a tool's field beside its schema and description, such as strict"
+    )
+
+
+def test_a_claude_is_known_however_its_name_is_written() -> None:
+    request = Request(wire="chat", model="anthropic/Claude-Opus-4.6")
+    row = CallRow(number=1, used=3_000, written=0)
+    assert SentCall("a", 0, request, True, row=row).held == 0
 
 
 @pytest.mark.parametrize("model", ["claude-opus-4-6", "unheard-of"])

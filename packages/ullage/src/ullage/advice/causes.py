@@ -61,10 +61,15 @@ _VERDICTS: Final[dict[str, tuple[CauseKind, ...]]] = {
     "input_changed": (*_MESSAGES, "system"),
     "context_compacted": ("compaction",),
     "prompt_cache_key_changed": ("cache_key",),
-    "text_format_changed": ("setting",),
-    "reasoning_effort_changed": ("setting",),
-    "verbosity_changed": ("setting",),
-    "service_tier_changed": ("setting",),
+    **dict.fromkeys(
+        (
+            "text_format_changed",
+            "reasoning_effort_changed",
+            "verbosity_changed",
+            "service_tier_changed",
+        ),
+        ("setting",),
+    ),
 }
 """What the providers say (https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics,
 https://developers.openai.com/api/docs/guides/prompt-caching/diagnostics), and the kinds that it may stand for; OpenAI's
@@ -108,7 +113,7 @@ class SentCall:
         """Whether its cache holds what a mark asks for, and of some models only from 4,096 tokens on: what was written
         is said then, also that it was nothing (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
         """
-        return self.request.wire == "messages" or "claude" in self.request.model
+        return self.request.wire == "messages" or "claude" in self.request.model.lower()
 
     @property
     def held(self) -> int:
@@ -335,6 +340,10 @@ def _seen(before: SentCall, now: SentCall, found: Cause | None) -> Cause:
         return Cause(kind="marks", words=words)
     if is_body or (before.is_whole and now.is_whole):
         words = "the same prefix was sent in time and not read: the provider's own miss"
+        if now.request.tools:  # no codec keeps such a field
+            words += (
+                ", or a tool's field beside its schema and description, such as strict"
+            )
         if not is_body:
             words += ", or cache marks that only a proxy sees"
         return Cause(kind="provider", words=words)

@@ -15,7 +15,7 @@ from ullage.codec.wires import PYTHON
 from ullage.errors import ProviderError, WrongType
 from ullage.messages import ReasoningPart, Request, Stopped, TextPart, ToolCallPart
 from ullage.provider import AnswerPiece
-from ullage.usage import KINDS, Usage
+from ullage.usage import Usage
 
 _OWN: Final = msgspec.Raw(b"{}")
 """The data of reasoning whose provider needs none to take it back."""
@@ -125,11 +125,8 @@ class PieceReader:
 
 def _checked(usage: Usage) -> Usage:
     """The usage itself. Raises ``WrongType`` for one that counts in other things than whole numbers from 0 on."""
-    for kind in KINDS:
-        tokens = getattr(usage, kind)
-        if tokens is not None and (type(tokens) is not int or tokens < 0):
-            raise WrongType(
-                f"The provider reported {kind}={tokens!r:.40}. Usage is in whole tokens, 0 or more; leave out what is "
-                "not known."
-            )
+    if usage.possible.flags != usage.flags:
+        raise WrongType(
+            f"The provider reported {usage!r:.200}. Usage is in whole tokens, 0 or more; leave out what is not known."
+        )
     return usage

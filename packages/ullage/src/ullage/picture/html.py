@@ -12,7 +12,7 @@ from ullage.advice.sentences import heading_of, outcome_text, short
 from ullage.advice.suggestion import name_of
 from ullage.display.text import dollars, number, signed_percent
 from ullage.meter.limit_texts import threshold_source, window_source
-from ullage.picture.model import SessionPicture, groups_of
+from ullage.picture.model import SessionPicture, TileGroups, groups_of
 from ullage.picture.policy import MOST_ROWS, MOST_TILES
 from ullage.picture.shapes import words
 from ullage.picture.style import style
@@ -86,7 +86,7 @@ def html(picture: SessionPicture) -> str:
 <p class="used"><span class="serif accent">{words(share)}</span>{used}</p>
 <p class="dim">{words(" · ".join(filter(None, limits)))}</p>{bar}
 <h2 class="serif">What fills the window</h2><p>{colours}</p>{areas}
-{_table("Largest items", "What|Tokens|Category", _items(picture))}
+{_table("Largest items", "What|Tokens|Category", _items(groups))}
 <h2 class="serif">Growth</h2>{bars}
 {_table("Calls", "Call|Estimate|Reported|Error|From cache|Cost|What happened", _calls(picture))}
 <h2 class="serif">Suggestions</h2>{_p(heading_of(advice))}<ol>{told}</ol>
@@ -98,8 +98,8 @@ def html(picture: SessionPicture) -> str:
 """
 
 
-def _items(picture: SessionPicture) -> Iterable[Sequence[str]]:
-    for category, held in groups_of(picture):
+def _items(groups: TileGroups) -> Iterable[Sequence[str]]:
+    for category, held in groups:
         for name, tokens in held.most_common(MOST_TILES):
             yield name, number(tokens), category
 
