@@ -253,7 +253,7 @@ def read_reported(native: str, raw: object) -> Usage:
 
 
 def unread_note(usage: Usage) -> str:
-    """What a caller should know of a usage in which no input was found; empty where it has one, be it an impossible one.
+    """What a caller should know of a usage in which no input was found; empty where there is one, or an impossible one.
 
     Args:
         usage: As ``read_reported`` read it.
