@@ -89,6 +89,12 @@ def test_what_a_pointer_shows_by_hovering_a_tap_opens(
     toggle.tap()
     message.get_by_role("button", name="Where?").tap()
     expect(screen.find("#dialog")).to_contain_text("It is in the window as it was said.")
+    screen.find("#dialog").get_by_role("button", name="Close").tap()
+    named = {"messages": [message.get_attribute("data-message")]}
+    local.api.post("/v1/sessions/asks/pins", json=named)
+    expect(message.locator(".tag")).to_have_text("pinned")
+    expect(message.get_by_role("button", name="Where?")).to_be_visible()
+    expect(toggle).to_have_attribute("aria-expanded", "true")
 
 
 def swipe(screen: Screen, x: float, y: float, distance: float) -> None:

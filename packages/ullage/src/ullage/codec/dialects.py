@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from ullage.codec.foreign import parse_object
+from ullage.codec.foreign import fields_of, parse_object
 from ullage.codec.framework_usage import (
     BEDROCK,
     FRAMEWORKS,
@@ -250,6 +250,20 @@ def read_reported(native: str, raw: object) -> Usage:
         )
     usage = normalise(framework_dialect(native, fields), fields)
     return with_context(without_sums(usage, fields), raw)
+
+
+def unread_note(usage: Usage) -> str:
+    """What a caller should know of a usage in which no input was found; empty where it has one, be it an impossible one.
+
+    Args:
+        usage: As ``read_reported`` read it.
+    """
+    if usage.input is not None or any(flag.startswith("input:") for flag in usage.flags):
+        return ""
+    row = DIALECTS.get(usage.dialect or "")
+    wanted = " or ".join(row.input) if row else "no name that is known"
+    found = ", ".join(fields_of(usage.raw))[:200] or "no fields"
+    return f"The last call's usage says no input: it has {found}, and not {wanted}. The reading is estimated."
 
 
 def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:

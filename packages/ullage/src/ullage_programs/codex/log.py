@@ -134,8 +134,8 @@ class CodexReader(Reader):
     format = "codex"
     wire = WIRE
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._open: _OpenItems | None = None
         self._unclaimed: JsonObject = {}
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""

@@ -85,8 +85,8 @@ class CopilotCliReader(Reader):
     format = "copilot-cli"
     wire = "chat"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._reported: JsonObject = {}
         """The usage of a call of the conversation, until its answer comes."""
         self._is_billed = False

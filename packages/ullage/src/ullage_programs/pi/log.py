@@ -77,8 +77,8 @@ class PiReader(Reader):
 
     format = "pi"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.tree = Tree(self.rows)
         self._branch = _Branch(PiPrompt(), {})
         self._branches: dict[str, _Branch] = {}

@@ -65,8 +65,8 @@ class QwenCodeReader(Reader):
 
     format = "qwen-code"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.tree = Tree(self.rows)
         self._reported: list[JsonObject] = []
         """Reports of requests of the conversation, until an answer or a compaction comes."""
