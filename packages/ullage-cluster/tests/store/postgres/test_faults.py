@@ -100,6 +100,8 @@ async def test_a_crash_amid_an_answer_leaves_no_hole_for_its_followers() -> None
     server = new_server("wal_writer_delay = 10s\n")  # loses all that is not durable
     url = server.url(server.new_database())
     stores = [PostgresStore(url), PostgresStore(url)]
+    for store in stores:
+        await store.open()  # one that is opened first during the crash fails at once
     await stores[0].create("s")
     lease = await stores[0].acquire("s", "o", ttl_s=600)
     call = [CallStarted(call="c")]

@@ -41,10 +41,14 @@ export const counterpart = (element, node) => [node, ...element.querySelectorAll
 
 const nameOf = (node) => node.dataset.path ?? node.ariaLabel ?? node.textContent;
 
+const HELD_MS = 10_000; // at most: whose end another window took is never told
+
 let pressed = null; // fulfilled when the button under the pointer is up again
 let release = null;
 const press = ({ target }) => {
-  if (target.closest("a[href], button, summary")) pressed ??= new Promise((done) => (release = done));
+  if (!target.closest("a[href], button, summary")) return;
+  pressed ??= new Promise((done) => (release = done));
+  setTimeout(lift, HELD_MS);
 };
 const lift = () => setTimeout(() => (release?.(), (pressed = null))); // behind the click
 document.addEventListener("pointerdown", press, true);

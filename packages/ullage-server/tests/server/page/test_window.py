@@ -294,6 +294,15 @@ def test_a_message_is_clicked_while_it_is_drawn_again(
     expect(screen.find("dialog")).to_contain_text("It is pinned.")
 
 
+def test_a_button_that_is_never_up_again_stops_no_drawing(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("down"))
+    screen.find("#new").dispatch_event("pointerdown")
+    fill(screen, local, "down", 1)
+    expect(screen.answers().last).to_be_visible()
+
+
 def test_a_call_that_paid_again_says_why(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, local.api.session("dear"))
     fill(screen, local, "dear", 3)
