@@ -137,7 +137,8 @@ def name_of(path: Path) -> str:
 
 
 def _reader_of(chosen: LogFormat, where: Path) -> Reader:
-    reader = chosen.reader(name_of(where))
+    reader = chosen.reader()
+    reader.rows.session = name_of(where)
     if reader.is_undated:
         with open_regular(where) as file:
             reader.rows.at = os.fstat(file.fileno()).st_mtime
