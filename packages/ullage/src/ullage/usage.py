@@ -80,14 +80,13 @@ class Usage(Extensible, frozen=True, kw_only=True):
     @property
     def possible(self) -> Usage:
         """The same without counts that can't be true: these are ``None`` and named in ``flags``."""
-        counts: dict[str, int | None] = {}
+        found: dict[str, object] = {}
         flags = self.flags
         for name in (*KINDS, "context_input", "context_output"):
-            given: object = getattr(self, name)
-            counts[name], problem = (None, "") if given is None else token_count(given)
-            if problem:
-                flags = (*flags, f"{name}:{problem}")
-        return replace(self, **counts, flags=flags)
+            if getattr(self, name) is not None:
+                found[name], problem = token_count(getattr(self, name))
+                flags += (f"{name}:{problem}",) if problem else ()
+        return replace(self, **found, flags=flags)
 
     @property
     def context(self) -> int | None:

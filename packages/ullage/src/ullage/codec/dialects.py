@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from ullage.codec.foreign import fields_of, parse_object
+from ullage.codec.foreign import parse_object
 from ullage.codec.framework_usage import (
     BEDROCK,
     FRAMEWORKS,
@@ -233,6 +234,8 @@ def normalise(dialect: str, raw: object, *, placeholder: bool = False) -> Usage:
 def read_reported(native: str, raw: object) -> Usage:
     """A loop's usage object in our terms: the provider's own (of the dialect ``native``), or a framework's.
 
+    Where no input is found its flags name the fields, for a note of the reading: a key may be misspelt.
+
     ``raw`` may also be the answer that holds it. Raises ``WrongType`` for what is no object; never raises for what a
     provider's object may contain.
     """
@@ -246,21 +249,11 @@ def read_reported(native: str, raw: object) -> Usage:
             "Nothing was changed."
         )
     usage = normalise(framework_dialect(native, fields), fields)
-    return with_context(without_sums(usage, fields), raw)
-
-
-def unread_note(usage: Usage) -> str:
-    """What a caller should know of a usage in which no input was found; empty where there is one, or an impossible one.
-
-    Args:
-        usage: As ``read_reported`` read it.
-    """
-    if usage.input is not None or any(flag.startswith("input:") for flag in usage.flags):
-        return ""
-    row = DIALECTS.get(usage.dialect or "")
-    wanted = " or ".join(row.input) if row else "no name that is known"
-    found = ", ".join(fields_of(usage.raw))[:200] or "no fields"
-    return f"The last call's usage says no input: it has {found}, and not {wanted}. The reading is estimated."
+    usage = with_context(without_sums(usage, fields), raw)
+    if usage.input is None and not any(flag.startswith("input:") for flag in usage.flags):
+        found = ", ".join(fields)[:200] or "no fields"
+        usage = replace(usage, flags=(f"input:has no name that is known among {found}",))
+    return usage
 
 
 def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:

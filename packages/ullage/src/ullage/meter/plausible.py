@@ -408,4 +408,4 @@ _PROBLEMS: Final = {
 def _flag_in_words(flag: str) -> str:
     name, _, problem = flag.partition(":")
     name = name.replace("_", " ")
-    return f"the {name} {_PROBLEMS.get(problem, problem.replace('_', ' '))}"
+    return f"the {name} {_PROBLEMS.get(problem, problem)}"
