@@ -281,9 +281,14 @@ def test_a_change_that_no_codec_keeps_is_not_surely_the_provider_s_miss() -> Non
 
 
 def test_a_claude_is_known_however_its_name_is_written() -> None:
-    request = Request(wire="chat", model="anthropic/Claude-Opus-4.6")
     row = CallRow(number=1, used=3_000, written=0)
-    assert SentCall("a", 0, request, True, row=row).held == 0
+    for wire, model in (
+        ("chat", "anthropic/Claude-Opus-4.6"),
+        ("converse", "arn:profile"),
+    ):
+        request = Request(wire=wire, model=model)
+        assert SentCall("a", 0, request, True, row=row).held == 0
+    assert SentCall("a", 0, Request(wire="chat", model="gpt-5"), True, row=row).held > 0
 
 
 @pytest.mark.parametrize("model", ["claude-opus-4-6", "unheard-of"])

@@ -22,6 +22,7 @@ from ullage.advice.differences import (
 )
 from ullage.advice.lives import CallRow
 from ullage.advice.policy import LEAST_MISSED
+from ullage.codec.dialects import DIALECTS, dialect_for
 from ullage.events import CallEnded, CallStarted, Event, SentItem
 from ullage.messages import Request
 from ullage.meter.fold import Fold
@@ -113,7 +114,9 @@ class SentCall:
         """Whether its cache holds what a mark asks for, and of some models only from 4,096 tokens on: what was written
         is said then, also that it was nothing (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
         """
-        return self.request.wire == "messages" or "claude" in self.request.model.lower()
+        dialect = DIALECTS.get(dialect_for(self.request.wire))
+        says_writes = dialect is not None and dialect.cache == "outside"
+        return says_writes or "claude" in self.request.model.lower()
 
     @property
     def held(self) -> int:
