@@ -257,7 +257,9 @@ class _Reading:
         parts = self.fields.get(self.row.cache_write_parts)
         if found.present or not isinstance(parts, Mapping):
             return found.value
-        counts = [count for count, _ in map(token_count, parts.values()) if count is not None]
+        counts = [
+            count for count, _ in map(token_count, parts.values()) if count is not None
+        ]
         return sum(counts) if counts else None
 
     def flag(self, name: str, problem: str) -> None:
