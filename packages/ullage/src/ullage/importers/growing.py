@@ -357,9 +357,15 @@ class GrowingLog:
 
     def _stamped(self) -> tuple[_Stamp, ...]:
         """What the file, and what is read beside it, look like from outside."""
-        if not self.path.exists():
+        try:
+            self.path.stat()  # from Python 3.14 on, exists() is False where reading is forbidden
+        except PermissionError:
+            raise
+        except (OSError, ValueError):
             self._stamps = ()
-            raise UnreadableInput(f"{self.path} does not exist. Check its name.")
+            raise UnreadableInput(
+                f"{self.path} does not exist. Check its name."
+            ) from None
         beside = [self.path.with_name(f"{self.path.name}-wal")]
         if self.path.is_dir():
             beside = [each for each in self.path.rglob("*") if each.is_file()]
