@@ -90,6 +90,7 @@ export class Panel {
     this.compactions = compactions;
     if (!compactions.length) return replace(byId("undoable"), null);
     const { drawUndoable } = await import("./undo.js");
+    await released();
     drawUndoable(byId("undoable"), this.compactions, this.acts);
   }
 }

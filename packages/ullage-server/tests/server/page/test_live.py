@@ -17,7 +17,7 @@ TABLE = "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `tw
 ANSWERS = (
     {
         "when": {"contains": "at length"},
-        "text": "The cask was filled in spring, and then it stood. " * 400,
+        "text": "The cask was filled in spring, and then it stood. " * 4_000,
     },
     {"when": {"contains": "table"}, "text": TABLE},
     {

@@ -17,7 +17,7 @@ from ullage_simulators import running
 ANSWERS = (
     {
         "when": {"contains": "at length", "after": "user"},
-        "text": "The cask was filled in spring. " * 400,
+        "text": "The cask was filled in spring. " * 4_000,
     },
     {
         "when": {"contains": "draw", "after": "user"},
