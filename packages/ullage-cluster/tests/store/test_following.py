@@ -518,3 +518,20 @@ async def test_what_is_told_before_the_first_look_repeats_no_piece() -> None:
     follower = Follower("s", 3, offset=0, at=3.0)
     following = follower.follow(watch(), look)
     assert [await anext(following), await anext(following)] == [event, pieces[1]]
+
+
+async def test_rows_that_have_the_numbers_of_lost_ones_are_read_before_an_event() -> None:
+    def row(number: int, offset: int) -> DraftRow:
+        return DraftRow(number, 1, (DraftPiece("c", offset, "text", "p", "x"),))
+
+    async def look() -> FoundEvents:
+        if not follower.row:
+            return FoundEvents([end], [row(4, 0), row(5, 1), row(6, 2)], True, 1.0)
+        return FoundEvents([end], [row(6, 2)], True, 1.0)
+
+    end = TurnStarted(turn=ENDS, seq=2, at=2.0)
+    follower = Follower("s", 1, at=1.0)
+    list(follower.read(FoundEvents([], [row(5, 0)], True, 1.0)))
+    seen = [each async for each in follower._look(look)]
+    assert [each.offset for each in seen if isinstance(each, DraftPiece)] == [1, 2]
+    assert seen[-1] == end

@@ -154,6 +154,10 @@ class Follower:
         is_all = False
         while not is_all:
             seen = await look()
+            rows = [row.pieces[0] for row in seen.drafts[:1] if self.row]
+            if any(first.offset > self._last_of(first.call) + 1 for first in rows):
+                self.row = 0  # as above: rows before it have the numbers of lost ones
+                seen = await look()
             for each in self.read(seen):
                 yield each
             is_all = seen.is_all
