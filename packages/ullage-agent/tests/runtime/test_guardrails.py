@@ -196,7 +196,9 @@ async def test_a_guardrail_that_breaks_lets_nothing_through(
         with pytest.raises(HookFailed) as problem:
             await agent.ask("Well?")
         assert told in str(problem.value) and not stage.generated(server)
-        agent = agent_for(server, tmp_path, output_guardrails=[guardrail], timeout=timeout)
+        agent = agent_for(
+            server, tmp_path, output_guardrails=[guardrail], timeout=timeout
+        )
         async with agent.session("s") as session:
             await session.send("Well?")
             result = await session.wait(check=False)

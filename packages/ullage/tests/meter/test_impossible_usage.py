@@ -1,4 +1,4 @@
-"""Usage that can't be true, or in which nothing is found: what a loop, a provider of its own and a stored event give."""
+"""Usage that can't be true, or in which nothing is found: from a loop, its own provider or a stored event."""
 
 import json
 import logging

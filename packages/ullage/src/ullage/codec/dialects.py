@@ -212,22 +212,19 @@ def dialect_for(wire: str, provider: str = "", model: str = "") -> str:
     return _MEASURED[wire].name if wire in _MEASURED else UNKNOWN
 
 
-def normalise(
-    dialect: str, raw: object, *, final: bool = True, placeholder: bool = False
-) -> Usage:
+def normalise(dialect: str, raw: object, *, placeholder: bool = False) -> Usage:
     """The usage object ``raw`` in our terms, read as the dialect of this name.
 
-    ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte. ``final=False`` is for a stream
-    that was cut; ``placeholder=True`` says that its output is not a count, and leaves it out. An unknown dialect gives
-    a usage that is unverified and holds nothing but ``raw``. Never raises for what a provider or a log may contain.
+    ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte.
+    ``placeholder=True`` says that its output is not a count, and leaves it out. An unknown dialect gives a usage that
+    is unverified and holds nothing but ``raw``. Never raises for what a provider or a log may contain.
     """
     row = DIALECTS.get(dialect)
     if row is not None:
-        return read_usage(row, raw, final=final, placeholder=placeholder)
+        return read_usage(row, raw, placeholder=placeholder)
     return Usage(
         dialect=dialect or UNKNOWN,
         verified=False,
-        final=final,
         flags=("dialect:unknown",),
         raw=kept_json(raw),
     )
@@ -253,7 +250,7 @@ def read_reported(native: str, raw: object) -> Usage:
 
 
 def unread_note(usage: Usage) -> str:
-    """What a caller should know of a usage in which no input was found; empty where it has one, be it an impossible one.
+    """What a caller should know of a usage in which no input was found; empty where there is one, or an impossible one.
 
     Args:
         usage: As ``read_reported`` read it.

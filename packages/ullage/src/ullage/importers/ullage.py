@@ -171,8 +171,6 @@ class UllageReader(Reader):
                 self._open[event.call] = event
             case CallEnded():
                 self._open.pop(event.call, None)
-            case _:
-                pass
 
 
 def is_header(entry: JsonObject) -> bool:

@@ -198,12 +198,9 @@ class Meter:
         fold: Fold,
         *,
         wire: str = "",
-        on_event: Callable[[Event], None] | None = None,
     ) -> Meter:
         """The meter of a session that was folded already, such as one out of a checkpoint; ``fold`` is its own."""
-        meter = cls(
-            estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event
-        )
+        meter = cls(estimator=fold.estimator, session=fold.session, wire=wire)
         meter._fold = fold
         last = fold.view.last
         meter._following = Following("" if last is None else last.id)
