@@ -42,6 +42,7 @@ PAIRS: Final = (
     Pair("uv run --no-dev --extra {one} ullage", "uvx --from 'ullage[{one}]' ullage"),
     Pair("uv run --no-dev ullage", "uvx ullage"),
     Pair("# in the clone", "# anywhere"),
+    Pair("Try it in a clone, with Python", "Try it with Python"),
 )  # fmt: skip
 
 IN_CLONE: Final = re.compile(r"uv run (--no-dev( --(extra|with) \S+)* python|pytest) ")

@@ -23,7 +23,7 @@ from bench.clients.terminal import Terminal, started
 from scripts.house.pages import blocks
 from scripts.repository import ROOT, committed
 
-LONGEST_S: Final = 120
+LONGEST_S: Final = 300
 SESSION: Final = str(ROOT / "examples" / "session.jsonl")
 
 PAGES: Final = ("install", "claude-code", "loop", "agent", "service")

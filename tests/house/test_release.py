@@ -44,6 +44,15 @@ def test_every_distribution_is_published_and_the_one_with_the_extras_last() -> N
     assert listed.endswith(", ullage")
 
 
+def test_every_action_is_pinned_to_a_commit_with_its_version_beside_it() -> None:
+    used = []
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used += re.findall(r"uses: (.+)", path.read_text("utf-8"))
+    assert used
+    for each in used:
+        assert re.fullmatch(r"\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+\b.*", each), each
+
+
 def test_the_notes_are_the_section_of_the_version() -> None:
     assert notes_of("0.2.0", CHANGELOG) == "- a\n- b"
     assert notes_of("0.1.0", CHANGELOG) == "- first"

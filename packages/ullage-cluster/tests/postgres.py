@@ -48,7 +48,8 @@ read -r _
 if server=$(head -n 1 "$1/data/postmaster.pid"); then
     kill -CONT "$server"
     kill -QUIT "$server"
-    while kill -0 "$server"; do sleep 0.05; done
+    # One that init has not taken up yet has ended.
+    while kill -0 "$server" && ! grep -qs "^State:.Z" "/proc/$server/status"; do sleep 0.05; done
 fi
 rm -rf "$1"
 """

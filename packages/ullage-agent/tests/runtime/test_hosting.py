@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -106,13 +107,28 @@ async def test_sessions_that_rest_are_closed_after_a_while_and_opened_again_when
 ) -> None:
     async with hosting(provider, tmp_path / "s.db", idle_s=0.05) as host:
         session = await host.begin("s")
+        host._used["s"] = math.inf  # on a busy machine it would be closed amid the call
         await session.ask("hello")
+        host._used["s"] = 0.0
         while host.open_sessions:
             await asyncio.sleep(0.01)
-        host._idle_s = 60.0  # on a busy machine it would be closed before it is asked
+        host._idle_s = 60.0
         again = await host.look("s")
         assert again is not session
         assert len(await again.messages()) == 2
+
+
+async def test_a_session_is_not_idle_as_long_as_it_works(
+    provider: str, tmp_path: Path
+) -> None:
+    async with hosting(provider, tmp_path / "s.db", idle_s=0.01) as host:
+        session = await host.begin("s")
+        session._idle.clear()
+        host._used["s"] = before = 0.0
+        async with asyncio.timeout(60):
+            while host._used["s"] == before:
+                await asyncio.sleep(0.01)
+        assert host.open_sessions
 
 
 def said(name: str) -> Message:

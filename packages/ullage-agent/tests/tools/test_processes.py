@@ -94,8 +94,11 @@ TREE = (
 
 
 async def test_a_command_whose_time_is_up_ends_with_its_children(tmp_path: Path) -> None:
-    ended, _ = await run(TREE, tmp_path, timeout_s=3)
-    assert ended.timed_out
+    for timeout_s in (2, 10, 50):
+        ended, _ = await run(TREE, tmp_path, timeout_s=timeout_s)
+        assert ended.timed_out
+        if len(pids(tmp_path)) == 3:  # on a busy machine they start late
+            break
     assert len(pids(tmp_path)) == 3
     assert not any(map(is_alive, pids(tmp_path)))
 

@@ -42,8 +42,8 @@ def database() -> Iterator[str]:
     server.drop_database(name)
 
 
-@pytest.fixture(scope="module")
-def own_server() -> Iterator[PostgresServer]:
+@contextmanager
+def another_server() -> Iterator[PostgresServer]:
     """A server whose settings a test may change, on a port of this machine, without TLS."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -62,6 +62,20 @@ def own_server() -> Iterator[PostgresServer]:
     server.sql("CREATE ROLE locked LOGIN PASSWORD 'right'; CREATE ROLE hidden LOGIN")
     yield server
     server.remove()
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[PostgresServer]:
+    """One of which tests change only what the others do not meet."""
+    with another_server() as server:
+        yield server
+
+
+@pytest.fixture
+def standby() -> Iterator[PostgresServer]:
+    """One that a test may stop, and leave as what it likes."""
+    with another_server() as server:
+        yield server
 
 
 def told(capsys: Said, *words: str) -> str:
@@ -179,30 +193,29 @@ async def make_tables(url: str) -> None:
 
 
 def test_a_standby_and_a_start(
-    own_server: PostgresServer, capsys: Said, monkeypatch: pytest.MonkeyPatch
+    standby: PostgresServer, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "WAIT_S", 0.5)
-    name = own_server.new_database()
-    url = own_server.url(name)
+    name = standby.new_database()
+    url = standby.url(name)
     asyncio.run(make_tables(url))
-    own_server.stop()
-    signal = own_server.data / "standby.signal"
+    standby.stop()
+    signal = standby.data / "standby.signal"
     signal.touch()
-    own_server.start()
+    standby.start()
     assert "Name the primary server" in of_worker(capsys, url)
-    own_server.stop()
-    with (own_server.data / "postgresql.conf").open("a") as file:
+    standby.stop()
+    with (standby.data / "postgresql.conf").open("a") as file:
         file.write("hot_standby = off\n")
-    own_server.start()
+    standby.start()
     said = of_worker(capsys, url)
     assert "takes no connections at the moment" in said
     assert "try again" in said
     assert "It is waited for" in said
-    own_server.stop()
+    standby.stop()
     said = of_worker(capsys, url)
     assert "can't be reached" in said
     assert said.count("It is waited for") == 1
-    own_server.start()
 
 
 def test_a_full_disk(tmp_path: Path, capsys: Said) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from ullage_simulators.answer_format import sample_text
 from ullage_simulators.body import Body, Count
@@ -148,39 +147,11 @@ def default_answer(ask: ScriptContext) -> ScriptedAnswer:
 def _call(tool: DeclaredTool, said: str) -> Call:
     if tool.is_custom:
         return Call(tool.name, said[:80], is_custom=True)
-    return Call(tool.name, json.dumps(_arguments(tool, said)))
-
-
-def _arguments(tool: DeclaredTool, said: str) -> Body:
-    properties = tool.schema.get("properties")
+    schema: Body = {"type": "object", **tool.schema}
+    properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):
-        return {}
-    required = tool.schema.get("required")
-    names = [
-        name
-        for name in properties
-        if not isinstance(required, list) or not required or name in required
-    ]
-    return {name: _sample(properties[name], said) for name in names}
-
-
-def _sample(schema: Any, said: str) -> Any:
-    if not isinstance(schema, dict):
-        return said[:80]
-    if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return schema["enum"][0]
-    match str(schema.get("type", "string")).lower():
-        case "integer":
-            return 1
-        case "number":
-            return 1.5
-        case "boolean":
-            return True
-        case "array":
-            return [_sample(schema.get("items"), said)]
-        case "object":
-            return _arguments(DeclaredTool("", schema), said)
-        case "null":
-            return None
-        case _:
-            return said[:80]
+        return Call(tool.name)
+    if isinstance(required, list) and required:
+        wanted = {name: properties[name] for name in properties if name in required}
+        schema["properties"] = wanted
+    return Call(tool.name, sample_text(schema, said))

@@ -81,7 +81,8 @@ def _of_type(schema: Body, root: Body, said: str, depth: int) -> Any:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = kind[0] if kind else "string"
-    match str(kind or "object").lower():
+    unnamed = "object" if "properties" in schema else "string"
+    match str(kind or unnamed).lower():
         case "integer":
             return max(1, int(schema.get("minimum", 1)))
         case "number":

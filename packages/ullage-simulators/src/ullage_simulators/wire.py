@@ -229,9 +229,11 @@ class WireSimulator(ABC):
     def prompt(self, call: CallInProgress) -> PromptPieces:
         """The request in pieces."""
 
-    @abstractmethod
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         """Refuses what doesn't fit into the window."""
+        window = call.model.window
+        if counted.input > window:
+            raise self.refuse("too_many_tokens", count=counted.input, window=window)
 
     @abstractmethod
     def budget(self, call: CallInProgress) -> int | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from ullage.extensible import Extensible
 from ullage.messages import Message, SystemBlock, Tool
@@ -391,6 +392,11 @@ class CallEnded(Envelope, frozen=True, kw_only=True, tag="call_ended"):
     """The id by which a later request may continue the answer, or its conversation, on the provider's side."""
     replaced_by: tuple[str, ...] = ()
     """The hooks that replaced the answer, in order: the message is theirs, the usage is of what the model wrote."""
+
+    def __post_init__(self) -> None:
+        """No count that can't be true becomes an event, whoever makes it: a loop, an importer, a stored row."""
+        if self.usage is not None:
+            force_setattr(self, "usage", self.usage.possible)
 
 
 class CallRetried(Envelope, frozen=True, kw_only=True, tag="call_retried"):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+import math
 
+import msgspec
+from msgspec.structs import replace
+
+from ullage.envelope import MOST_TOKENS
 from ullage.extensible import Extensible, OptionalRaw
 
 
@@ -72,6 +76,18 @@ class Usage(Extensible, frozen=True, kw_only=True):
     """What the provider says of a cache that it did not read, where it was asked."""
     raw: OptionalRaw = None
     """The provider's object, byte for byte."""
+
+    @property
+    def possible(self) -> Usage:
+        """The same without counts that can't be true: these are ``None`` and named in ``flags``."""
+        counts: dict[str, int | None] = {}
+        flags = self.flags
+        for name in (*KINDS, "context_input", "context_output"):
+            given: object = getattr(self, name)
+            counts[name], problem = (None, "") if given is None else token_count(given)
+            if problem:
+                flags = (*flags, f"{name}:{problem}")
+        return replace(self, **counts, flags=flags)
 
     @property
     def context(self) -> int | None:
@@ -144,3 +160,23 @@ class UsageSum(Extensible, frozen=True, kw_only=True):
 
 
 KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")
+
+
+def token_count(value: object) -> tuple[int | None, str]:
+    """A token count, or why it can't be one.
+
+    Args:
+        value: What a provider, a program or a caller gives as a count.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None, "not_a_number"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None, "not_finite"
+        if not value.is_integer():
+            return None, "not_whole"
+    if value < 0:
+        return None, "negative"
+    if value > MOST_TOKENS:
+        return None, "too_large"
+    return int(value), ""

@@ -73,7 +73,7 @@ def settings_of(
     path = os.fspath(log)
     if not path or os.path.basename(path) == PROXY_FILE:
         path = _usual_log(facts.settings, own, base)
-    path = os.path.join(os.getcwd(), path)
+    path = os.path.abspath(path)
     is_the_users = any(_is_below(path, place) for place in (base, *own))
     values: dict[str, ClientSetting] = {}
     if is_the_users:

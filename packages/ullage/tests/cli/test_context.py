@@ -104,6 +104,83 @@ def test_no_content_prints_no_text(log: str, capsys: CaptureFixture[str]) -> Non
         )
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--rows", "--top", "9", "--steps"),
+        ("--json", "--top", "9", "--steps"),
+        ("--advice",),
+        ("--advice", "--json"),
+        ("--html", "-"),
+        ("--svg", "-"),
+        ("--follow", "--json"),
+    ],
+)
+def test_no_content_names_no_file_directory_or_project(
+    more: tuple[str, ...],
+    tmp_path: Path,
+    capsysbinary: CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A report of a bug may show it. Names of tools and models stay."""
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ullage.cli.follow.time.sleep", interrupted)
+    log = tmp_path / "swordfish.jsonl"
+    log.write_text(claude_log_with_memory("/home/swordfish/project"))
+    assert main(["context", str(log), *more]) == 0
+    assert b"swordfish" in capsysbinary.readouterr().out
+    assert main(["context", str(log), "--no-content", *more]) == 0
+    shown = capsysbinary.readouterr().out
+    assert b"swordfish" not in shown
+    assert b"shop" in shown or more == ("--advice",)
+
+
+def claude_log_with_memory(home: str) -> str:
+    """A log of Claude Code with an instruction file, and calls of tools on the project's files."""
+    shared = {"sessionId": "s1", "version": "2.1.330", "cwd": home, "gitBranch": home}
+    path = f"{home}/CLAUDE.md"
+    held = {"path": path, "type": "Project", "content": f"Mind {home}. " * 90}
+    memory = {"type": "nested_memory", "path": path, "content": held}
+    entries: list[dict[str, object]] = [{"type": "attachment", "attachment": memory}]
+    names = ("Read", "Bash", "Task", "Skill", "mcp__shop__price")
+    for number in range(12):
+        name = names[number % len(names)]
+        given = {"file_path": home, "command": f"cat {home}", "skill": home}
+        call = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
+        usage = {
+            "input_tokens": 10,
+            "cache_creation_input_tokens": 4_000 if number else 20_000,
+            "cache_read_input_tokens": number and 16_000 + 4_000 * number,
+            "output_tokens": 50,
+        }
+        answer = {
+            "id": f"m{number}",
+            "role": "assistant",
+            "model": "claude-haiku-4-5",
+            "content": [call],
+            "usage": usage,
+        }
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"t{number}",
+            "content": f"{home} " * 900,
+        }
+        user = {"role": "user", "content": [result] if number else f"Look at {home}"}
+        entries.append({"type": "user", "message": user})
+        if number:
+            result["tool_use_id"] = f"t{number - 1}"
+        entries.append({"type": "assistant", "message": answer})
+    before: str | None = None
+    for place, entry in enumerate(entries):
+        at = f"2026-02-03T13:{place:02}:00Z"
+        entry.update(shared, uuid=f"u{place}", parentUuid=before, timestamp=at)
+        before = f"u{place}"
+    return "\n".join(json.dumps(entry) for entry in entries) + "\n"
+
+
 def test_limits_of_the_user_come_first(log: str, capsys: CaptureFixture[str]) -> None:
     whole = as_json(capsys, log, "--window", "50k", "--reserve", "5k", "--trigger", "0.5")
     assert whole["window"] == {"tokens": 50_000, "source": "user"}

@@ -55,6 +55,30 @@ def test_a_torn_log_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     assert "(line 11)" in done.stdout
 
 
+def test_a_user_without_a_home_directory_is_told() -> None:
+    program = "import sys; sys.modules['pwd'] = None; from ullage.cli import main; sys.exit(main(['usage']))"
+    done = run_python("-c", program, env={})
+    assert done.returncode == 2
+    assert done.stderr.startswith("ullage: This user has no home directory: HOME is")
+
+
+def test_a_file_is_shown_in_a_directory_that_is_gone(log: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        f"rmdir {gone}; {sys.executable} -m ullage context {log}",
+        shell=True,
+        cwd=gone,
+        env=home_of(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Context ")
+
+
 def piped(words: str, *, home: Path) -> tuple[str, str]:
     """The exit code of the command at the head of this pipe, in a line of standard output, and standard error."""
     done = subprocess.run(

@@ -59,10 +59,12 @@ def test_the_bar_of_the_dearest_day_is_the_longest() -> None:
     assert bars[0] > 0
 
 
-def test_the_end_of_a_long_path_is_shown() -> None:
-    found = table("project", placed(spent_call(), project=f"/{'long/' * 20}shop"))
+@pytest.mark.parametrize("slash", ["/", "\\"])
+def test_the_end_of_a_long_path_is_shown(slash: str) -> None:
+    project = slash.join(["", *["long"] * 20, "shop"])
+    found = table("project", placed(spent_call(), project=project))
     first = plain(usage_lines(found, 80, ASCII)[1])
-    assert "/shop" in first
+    assert f"{slash}shop" in first
     assert first.startswith("...")
 
 
@@ -95,5 +97,8 @@ def test_the_home_directory_is_written_short() -> None:
     found = table("project", placed(spent_call(), project="/home/ann/shop"))
     first = plain(usage_lines(found, 100, UNICODE, home="/home/ann")[1])
     assert first.startswith("~/shop")
+    windows = table("project", placed(spent_call(), project=r"C:\Users\ann\shop"))
+    first = plain(usage_lines(windows, 100, UNICODE, home=r"C:\Users\ann")[1])
+    assert first.startswith(r"~\shop")
     other = plain(usage_lines(found, 100, UNICODE, home="/home/an")[1])
     assert other.startswith("/home/ann/shop")

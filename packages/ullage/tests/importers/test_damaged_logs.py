@@ -32,7 +32,7 @@ def name(path: Path) -> str:
 
 def fed(path: Path, data: bytes) -> list[Event]:
     """The events of damaged data, folded."""
-    reader = READERS[path.parent.name]("x")
+    reader = READERS[path.parent.name]()
     events = [*reader.feed(data.splitlines(keepends=True)), *reader.settle()]
     fold(events, path.parent.name)
     return events
@@ -50,9 +50,9 @@ def attempt(path: Path) -> ImportedSession | None:
 @pytest.mark.parametrize("path", LINES, ids=name)
 def test_line_by_line_gives_the_same_events_as_at_once(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
-    at_once = READERS[path.parent.name]("x")
+    at_once = READERS[path.parent.name]()
     expected = [*at_once.feed(lines), *at_once.settle()]
-    by_line = READERS[path.parent.name]("x")
+    by_line = READERS[path.parent.name]()
     events = [event for line in lines for event in by_line.feed([line])]
     assert [*events, *by_line.settle()] == expected
 
@@ -60,7 +60,7 @@ def test_line_by_line_gives_the_same_events_as_at_once(path: Path) -> None:
 @pytest.mark.parametrize("path", LINES, ids=name)
 def test_a_log_cut_at_any_byte_keeps_the_events_of_its_whole_lines(path: Path) -> None:
     data = path.read_bytes()
-    reader = READERS[path.parent.name]("x")
+    reader = READERS[path.parent.name]()
     certain: list[Event] = []
     start = 0
     for line in data.splitlines(keepends=True):
@@ -86,7 +86,7 @@ def test_a_garbled_line_costs_no_more_than_what_depends_on_it(path: Path) -> Non
     lines = path.read_bytes().splitlines(keepends=True)
     for at in range(len(lines)):
         damaged = [*lines[:at], b'{"' + bytes(range(128, 256)) + b"\n", *lines[at + 1 :]]
-        before = READERS[path.parent.name]("x").feed(lines[:at])
+        before = READERS[path.parent.name]().feed(lines[:at])
         assert fed(path, b"".join(damaged))[: len(before)] == before
 
 

@@ -25,8 +25,8 @@ def test_every_format_is_told_by_its_content(path: Path, tmp_path: Path) -> None
 
 
 def test_each_reader_knows_the_dialect_in_which_its_program_logs_usage() -> None:
-    own = [each.reader("") for each in formats() if each not in (FIRST, LAST)]
-    for reader in (*own, OpenCodeReader("")):
+    own = [each.reader() for each in formats() if each not in (FIRST, LAST)]
+    for reader in (*own, OpenCodeReader()):
         with case(reader.format):
             assert (reader.dialect or reader.format) in DIALECTS
 

@@ -1,9 +1,13 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
+
+import pytest
 
 from tests.importers.folding import FIXTURES
 from tests.importers.opencode_database import make_database
-from ullage.importers import find_sessions, glance
+from ullage.importers import detect, directory_of, find_sessions, glance, places
 from ullage.importers.detect import databases, formats
 
 
@@ -120,6 +124,29 @@ def test_a_glance_at_a_long_log_reads_its_head_and_its_tail(tmp_path: Path) -> N
     place = find_sessions({}, tmp_path).newest
     assert place is not None
     assert glance(place).title == "Fix the price test"
+
+
+def test_a_log_is_read_as_far_as_the_line_that_names_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``ullage context DIRECTORY`` looks into all logs where none is of the directory."""
+    furnish(tmp_path)
+    found = find_sessions({}, tmp_path).places
+    logs = [each for each in found if each.path.suffix == ".jsonl"]
+    wanted = [detect.read(each.path).cwd for each in logs]
+    taken: list[list[bytes]] = []
+
+    def lines_of(file: BinaryIO) -> Iterator[bytes]:
+        taken.append([])
+        for line in file:
+            taken[-1].append(line)
+            yield line
+
+    monkeypatch.setattr(places, "lines_of", lines_of)
+    monkeypatch.delattr(detect, "lines_of")  # no sample is taken: the format is known
+    assert [directory_of(each) for each in logs] == wanted
+    read = {place.format: len(lines) for place, lines in zip(logs, taken, strict=True)}
+    assert read == {"codex": 1, "claude-code": 3, "pi": 1, "gemini-cli": 1}
 
 
 def test_a_glance_at_what_is_gone_is_empty(tmp_path: Path) -> None:

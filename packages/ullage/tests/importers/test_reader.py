@@ -14,7 +14,8 @@ class EveryLine(Reader):
     format = "every-line"
 
     def __init__(self) -> None:
-        super().__init__("s")
+        super().__init__()
+        self.rows.session = "s"
         self.held = ""
 
     def read(self, entry: JsonObject) -> None:

@@ -93,7 +93,7 @@ def test_every_ledger_of_a_meter_is_read_without_a_gap(
         body = {"model": "claude-haiku-4-5", "max_tokens": 100, "messages": messages}
         call = meter.before(body).call
         meter.after(call, {"input_tokens": 20, "output_tokens": 5})
-    reader = UllageReader("s")
+    reader = UllageReader()
     folded = Meter()
     for event in [*reader.feed([encode(each) for each in events]), *reader.settle()]:
         folded.apply(event)

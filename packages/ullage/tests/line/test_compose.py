@@ -9,6 +9,11 @@ from ullage_programs.line import compose
 from ullage_programs.line.compose import INSIDE, composed
 
 
+@pytest.fixture(autouse=True)
+def _a_busy_machine_takes_long_to_start_a_program(monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(compose, "COMPOSED_TIMEOUT_S", 60.0)
+
+
 def script(place: Path, code: str) -> str:
     path = place / "their line.py"
     path.write_text(code, "utf-8")

@@ -23,6 +23,16 @@ from ullage_programs.line.drawing import amount
 
 PROGRAM = Path(ullage_programs.__file__).parent / "start.py"
 
+PATIENT = f"""
+import sys
+sys.path.append({str(PROGRAM.parents[1])!r})
+from ullage_programs.line import policy
+policy.ASK_TIMEOUT_S = policy.COMPOSED_TIMEOUT_S = 600.0
+place = {str(PROGRAM)!r}
+exec(compile(open(place).read(), place, "exec"), {{"__name__": "__main__", "__file__": place}})
+"""
+"""The program, which waits for what it starts however busy the machine is."""
+
 CONTEXT = {"context_window_size": 200_000, "total_input_tokens": 0, "current_usage": None}
 
 
@@ -30,7 +40,7 @@ def started(
     given: bytes, home: Path, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-I", "-S", PROGRAM, "claude_code.status"],
+        [sys.executable, "-I", "-S", "-c", PATIENT, "claude_code.status"],
         input=given,
         capture_output=True,
         check=False,

@@ -91,6 +91,17 @@ def test_a_line_has_all_its_columns(machine: Machine, tmp_path: Path) -> None:
     assert line.active_at == pytest.approx(NOON - 30)
 
 
+def test_a_directory_of_windows_has_the_name_of_its_last_part() -> None:
+    line = RunningSession(
+        id="s-1",
+        format="claude-code",
+        path="",
+        active_at=0,
+        cwd="c:\\Users\\Ann Lee\\shop",
+    )
+    assert line.project == "shop"
+
+
 def test_sessions_are_ordered_by_activity(machine: Machine, tmp_path: Path) -> None:
     for name, age_s in (("b", 600), ("a", 5), ("old", 3_700), ("c", 3_500)):
         machine.add(write_log(tmp_path / f"{name}.jsonl"), age_s)

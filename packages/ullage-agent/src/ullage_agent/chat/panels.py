@@ -152,7 +152,7 @@ def gauge_line(reading: Reading, grown: int | None, width: int, glyphs: Glyphs) 
         (
             each
             for each in _choices(reading, grown)
-            if _beside_length(each) + _length(head) <= room
+            if sum(3 + cells(span.text) for span in each) + _length(head) <= room
         ),
         (),
     )
@@ -187,10 +187,6 @@ def _choices(reading: Reading, grown: int | None) -> list[Line]:
         tuple(short),
         tuple(short[-1:]),
     ]
-
-
-def _beside_length(line: Line) -> int:
-    return sum(3 + cells(span.text) for span in line)
 
 
 def source_of(reading: Reading) -> str:

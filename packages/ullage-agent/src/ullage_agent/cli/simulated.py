@@ -7,7 +7,6 @@ the tools see, and the addresses of all providers.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -94,7 +93,7 @@ def simulated(
         )
     from ullage_simulators import running
 
-    place = place or data_directory(os.environ) / PLACE
+    place = place or data_directory() / PLACE
     files, names = Path(root or ".").expanduser(), list[str]()
     if not (root or scenario_file):
         files = place / "cellar"

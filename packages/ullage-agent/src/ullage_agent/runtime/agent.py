@@ -895,7 +895,6 @@ class Agent(Generic[OutputT, DepsT]):
                 system=self._system,
                 hooks=self._hooks,
                 guardrails=self._guardrails,
-                clock=time.time,
                 grants=grants,
                 counts=CountEndpoints(
                     client, time.time, counts if self._learns(settings) else None

@@ -18,7 +18,6 @@ from ullage.compactor.call_events import ended, failed
 from ullage.compactor.call_waits import CallWaits
 from ullage.context.costs import after
 from ullage.context.exchanges import in_view
-from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
     Overflow,
     ProviderError,
@@ -341,7 +340,7 @@ async def _stream(
         runtime.waits_to_retry = False
 
     slot = runtime.shared.slots.for_call(
-        endpoint, request.model, settings.rates.per_minute, longest_s=RATE_WAIT_S
+        endpoint, request.model, settings.rates.per_minute
     )
     events = stream(
         request,

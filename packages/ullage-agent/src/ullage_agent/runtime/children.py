@@ -201,8 +201,6 @@ async def _mirror(session: Session, context: CallContext, known: set[str]) -> No
                 ):
                     await session.cancel(tools="stop")
                     return
-                case _:
-                    pass
 
 
 def _is_spent(runtime: SessionRuntime) -> bool:

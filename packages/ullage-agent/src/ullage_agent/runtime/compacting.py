@@ -29,7 +29,6 @@ from ullage.context.strategies import Attempt, AttemptStep, Commit, Strategies, 
 from ullage.context.strategy import Ask, Strategy, SummaryAnswer
 from ullage.context.trim import CutUnread
 from ullage.context.unsendable import unsendable
-from ullage.envelope import RATE_WAIT_S
 from ullage.errors import (
     BodyTooLarge,
     ContentFiltered,
@@ -307,7 +306,7 @@ async def summarise(runtime: SessionRuntime, wanted: Ask) -> SummaryAnswer:
             policy=ledger.meter.policy,
             media=runtime.media if wanted.extends else {},
             slot=lambda: runtime.shared.slots.for_call(
-                endpoint, model, settings.rates.per_minute, longest_s=RATE_WAIT_S
+                endpoint, model, settings.rates.per_minute
             ),
             waits=CallWaits(ledger.write, call, endpoint),
         )

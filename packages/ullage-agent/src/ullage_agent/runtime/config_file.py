@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -20,14 +19,12 @@ def project_config(start: Path) -> Path | None:
     )
 
 
-def read_configs(
-    start: Path, environment: Mapping[str, str], *, platform: str = sys.platform
-) -> tuple[Layer, ...]:
+def read_configs(start: Path, environment: Mapping[str, str]) -> tuple[Layer, ...]:
     """The layers of the project's and the user's file, for ``resolve``; a file that is both is the user's.
 
     Raises ``SettingError`` as ``read_config``, and if ``ULLAGE_CONFIG`` names a missing file.
     """
-    user, project = user_config(environment, platform=platform), project_config(start)
+    user, project = user_config(environment), project_config(start)
     layers: list[Layer] = []
     if project is not None and project.resolve() != user.resolve():
         layers.append(read_config(project, place="project file"))

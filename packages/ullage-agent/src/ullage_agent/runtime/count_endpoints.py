@@ -97,7 +97,9 @@ class CountEndpoints:
                     )
                 except ProviderError as problem:
                     log.debug("No count by %s: %s", way.name, problem)
-                    failed = failed or not _is_missing(problem)
+                    failed = failed or not (
+                        isinstance(problem, NotFound) or problem.status in _MISSING
+                    )
                     if isinstance(problem, NoAnswer):
                         break
                     continue
@@ -143,7 +145,3 @@ def place_of(endpoint: Endpoint, model: str) -> str:
 
 def _found(place: str, endpoint: KnownEndpoint) -> KnownCounts:
     return KnownCounts(endpoints={place: endpoint})
-
-
-def _is_missing(problem: ProviderError) -> bool:
-    return isinstance(problem, NotFound) or problem.status in _MISSING

@@ -228,8 +228,6 @@ async def undo_since(runtime: SessionRuntime, message: str) -> FileUndo:
                 since = event
             case CompactionCommitted(summary=Message(id=name)) if name == message:
                 since = event
-            case _:
-                pass
     if since is None:
         raise CommandRefused(
             f"The session has no message {quoted(message)}. Name one of its messages."
@@ -258,8 +256,6 @@ async def _steps_since(
                     names |= await _steps_since(
                         store, await store.read(event.child), SessionStarted()
                     )
-            case _:
-                pass
         if is_after:
             after.append(event)
     return names | step_names(after)

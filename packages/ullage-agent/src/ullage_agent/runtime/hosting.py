@@ -446,7 +446,9 @@ class Host:
             await asyncio.sleep(min(self._idle_s, 30.0))
             now = time.monotonic()
             for name, session in list(self._sessions.items()):
-                if session._is_idle and now - self._used.get(name, now) > self._idle_s:
+                if not session._is_idle:
+                    self._used[name] = now
+                elif now - self._used.get(name, now) > self._idle_s:
                     await self.forget(name)
 
 

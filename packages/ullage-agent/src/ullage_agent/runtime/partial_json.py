@@ -81,5 +81,3 @@ class PartialJson:
                     self._is_key = is_comma and self._open[-1][0] == "}"
                 case _ if not self._is_key:
                     self._end = self._at
-                case _:
-                    pass

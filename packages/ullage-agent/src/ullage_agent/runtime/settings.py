@@ -391,10 +391,10 @@ class Settings:
         for model in self.fallback:
             destination_of(model, endpoints=self.endpoints)
 
-    def destination(self, model: str = "") -> Destination:
-        """The provider of a model, by default of the one that is set. Raises ``SettingError``."""
+    def destination(self) -> Destination:
+        """The provider of the model that is set. Raises ``SettingError``."""
         return destination_of(
-            model or self.model,
+            self.model,
             base_url=self.base_url,
             wire=self.wire,
             endpoints=self.endpoints,

@@ -464,8 +464,6 @@ class Telemetry(Hook):
                     said = self._content.messages([summary], "stop")
                     attributes["gen_ai.output.messages"] = said
                 self._end(session, key, event, attributes)
-            case _:
-                pass
 
     # -- spans and metrics --
 

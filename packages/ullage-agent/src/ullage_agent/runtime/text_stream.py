@@ -254,8 +254,6 @@ async def _sent(
                     for part in event.message.of_type(TextPart):
                         if rest := part.text[given.get(part.id, 0) :]:
                             yield _Piece(call, rest)
-                case _:
-                    pass
 
 
 async def end_turn(session: StreamedSession, within_s: float) -> Result[Any] | None:

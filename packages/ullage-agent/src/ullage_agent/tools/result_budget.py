@@ -98,8 +98,6 @@ async def fit(
 
 def read_result(
     tokens: int | Callable[[ToolContext], int] = RESULT_TOKENS,
-    *,
-    count: CountTokens = estimated_tokens,
 ) -> AgentTool:
     """The tool that pages through stored results; a page has at most ``tokens``.
 
@@ -114,7 +112,7 @@ def read_result(
                 f"Nothing was read: {error}. Give handle and start."
             ) from error
         room = max(LEAST, tokens(context) if callable(tokens) else tokens)
-        return Output(await _page(asked, context, room, count))
+        return Output(await _page(asked, context, room))
 
     return AgentTool(declaration=_declaration(), run=run, idempotent=True, read_only=True)
 
@@ -157,9 +155,7 @@ def _notice(ends: _Ends, handle: str) -> str:
     )
 
 
-async def _page(
-    asked: _PageRequest, context: ToolContext, tokens: int, count: CountTokens
-) -> str:
+async def _page(asked: _PageRequest, context: ToolContext, tokens: int) -> str:
     if asked.start < 0:
         raise BadArguments("Nothing was read: start counts bytes from 0.")
     size = tokens * _BYTES_A_TOKEN
@@ -174,19 +170,17 @@ async def _page(
     if not data:
         return f"[There is nothing at byte {asked.start}: the result ends before it.]"
     is_last = len(data) < size
-    return await in_thread(_shown, data, asked.start, is_last, tokens, count)
+    return await in_thread(_shown, data, asked.start, is_last, tokens)
 
 
-def _shown(
-    data: bytes, start: int, is_last: bool, tokens: int, count: CountTokens
-) -> str:
+def _shown(data: bytes, start: int, is_last: bool, tokens: int) -> str:
     """The page: as many characters as fit, and where to continue."""
     whole = whole_characters(data, cut="start") if start else data
     first = start + len(data) - len(whole)
     if not is_last:
         whole = whole_characters(whole, cut="end")
     text = whole.decode("utf-8", "replace")
-    page = head_of(text, tokens - _NOTICE_TOKENS, count) or text[:1]
+    page = head_of(text, tokens - _NOTICE_TOKENS, estimated_tokens) or text[:1]
     end = first + len(page.encode())
     next_step = f'to go on, call {READER} with "start": {end}'
     if is_last and len(page) == len(text):

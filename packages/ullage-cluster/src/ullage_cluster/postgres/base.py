@@ -262,7 +262,7 @@ class OpenDatabase:
             state = await self._read(work)
             if state is None:
                 raise no_session(session)
-            self._news.watch_from(session, state)
+            self._news.watch_from(state)
 
         await self.run(watching)
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -65,6 +66,14 @@ STEADY_S: Final = 3.0
 """How old the oldest connection to the database has to be until a process counts as ended: after a restart or failover
 of the server all of them are made again. Judged by bench.blips, as is ``ENDED_S``."""
 
+_States = dict[tuple[str, str], tuple[float, ...]]
+"""By session and what it is of: the number of the last event, or that behind which the last piece was stored, and the
+piece's offset. A lease is of neither: who waits for it to be free asks again and again, since its driver may die.
+"""
+
+GONE: Final = (math.inf,)
+"""Where the last event of a deleted session would stand."""
+
 _decode: Final = msgspec.json.Decoder(tuple[str, int, int, list[DraftPiece]]).decode
 """Session, last event, offset of the last piece or -1, and the pieces that were stored, if they are few."""
 
@@ -94,9 +103,12 @@ class News:
         self._own = 0
         """The process of the server that has it, by which its own news are known when they come back."""
         self._lock = asyncio.Lock()
-        self._seen: dict[str, tuple[Any, ...] | None] = {}
-        self._told: dict[str, tuple[int, int]] = {}
-        """The last event of each session, and the last piece or -1, that watchers were told of since the last look."""
+        self._seen: _States = {}
+        """As the last look found them, or as they were when the watching began."""
+        self._told: _States = {}
+        """What watchers were told of since the last look."""
+        self._due: _States = {}
+        """What the last look found of which nothing had told yet."""
         self._is_closed = False
 
     async def begin(self) -> None:
@@ -112,9 +124,10 @@ class News:
         self._changes.append(change)
         self._has_changes.set()
 
-    def watch_from(self, session: str, state: Record) -> None:
+    def watch_from(self, state: Record) -> None:
         """A session is watched whose state is this now: the next look compares with it."""
-        self._seen.setdefault(session, tuple(state))
+        for key, newest in _states(*state).items():
+            self._seen.setdefault(key, newest)
 
     async def run(self) -> None:
         """Send, look and connect again, until the task is cancelled."""
@@ -210,9 +223,9 @@ class News:
         self._watchers.tell([Change(session, seq, tuple(pieces))])
 
     def _mark_told(self, session: str, seq: int, last: int) -> None:
-        if last < 0 and session in self._told:
-            last = self._told[session][1]
-        self._told[session] = seq, last
+        newest = _states(session, seq, (seq, last) if last >= 0 else ())
+        for key, each in newest.items():
+            self._told[key] = max(each, self._told.get(key, ()))
 
     async def _send_all(self) -> None:
         while True:
@@ -251,30 +264,33 @@ class News:
                 log.exception("Watched sessions could not be looked at")
 
     async def _look(self, connection: PgConnection, watched: list[str]) -> None:
+        """A notification comes some milliseconds behind its commit, so what one look finds is lost if it was not told
+        of until the next.
+        """
+        told, self._told = self._told, {}
         rows = []
         async with self._lock, asyncio.timeout(HEARD_S):
             await self._look_beside(connection)
             if watched:
                 rows = await connection.fetch(statements()["states"], watched)
-        found = {row["id"]: tuple(row) for row in rows}
-        told, self._told = self._told, {}
-        news = []
-        seen: dict[str, tuple[Any, ...] | None] = {}
-        for session in watched:
-            now = found.get(session)
-            before = seen[session] = self._seen.get(session, now)
-            seq, last = told.get(session, (-1, -1))
-            if now is None or before is None or seq != now[1]:
-                seen[session] = now
-                if now != before:
-                    news.append(Change(session))
-            elif now[-1] in (-1, last, before[-1]):
-                seen[session] = now
-            # else its newest pieces were told of meanwhile, or were not: the next look sees
-        self._seen = seen
-        if news:
-            self._watchers.observer.lost_notifications(len(news))
-            self._watchers.tell(news)
+        found: _States = {(session, "events"): GONE for session in watched}
+        for row in rows:
+            found |= _states(*row)
+        due, self._due = self._due, {}
+        lost = set()
+        for key, newest in found.items():
+            heard = told.get(key, ())
+            if due.get(key, ()) > heard:
+                lost.add(key[0])
+            elif newest > heard and newest != self._seen.get(key, newest):
+                self._due[key] = newest
+        self._seen |= found
+        for key in [*self._seen]:
+            if not self._watchers.is_watched(key[0]):
+                del self._seen[key]
+        if lost:
+            self._watchers.observer.lost_notifications(len(lost))
+            self._watchers.tell([Change(each) for each in lost])
 
     async def _reconnect(self) -> None:
         while True:
@@ -290,6 +306,10 @@ class News:
                 continue
             # What was told meanwhile was not heard.
             self._watchers.tell([Change(each) for each in self._watchers.sessions()])
+
+
+def _states(session: str, seq: int, piece: Sequence[int] | None) -> _States:
+    return {(session, "events"): (seq,), (session, "pieces"): tuple(piece or ())}
 
 
 def last_piece(change: Change) -> int:

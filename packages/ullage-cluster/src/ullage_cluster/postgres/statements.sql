@@ -103,8 +103,8 @@ SELECT begin_write('', $1, $2), set_config('idle_in_transaction_session_timeout'
 SELECT end_write($1, $2, NULL);
 
 -- name: states
-SELECT id, seq, owner, generation,
-    coalesce((SELECT last FROM drafts WHERE drafts.session = sessions.key ORDER BY drafts.id DESC LIMIT 1), -1)
+SELECT id, seq,
+    (SELECT ARRAY[drafts.seq, last] FROM drafts WHERE drafts.session = sessions.key ORDER BY drafts.id DESC LIMIT 1)
 FROM sessions WHERE id = ANY ($1::text[]);
 
 -- name: lock_record

@@ -163,6 +163,9 @@ async def test_news_come_again_after_the_server_stood_still(
 
     following = asyncio.create_task(follow())
     await other.command("s", [TurnStarted(turn="1")])
+    async with asyncio.timeout(60):
+        while not seen:
+            await asyncio.sleep(0.01)
     stopped = processes(own_server)
     for each in stopped:
         os.kill(each, signal.SIGSTOP)

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.postgres import PostgresServer, new_server, shared_server
+from tests.postgres import WAIT_S, PostgresServer, new_server, shared_server
 from tests.store.sessions import said
 from tests.store.test_following import ENDS, examine, until_the_end
 from ullage.codec.stream import TextDelta
@@ -24,6 +24,7 @@ from ullage.store.forking import fork
 from ullage.store.store import Lease, SessionStore
 from ullage.tasks import background
 from ullage_agent.runtime.drafting import drafting
+from ullage_cluster.postgres import base
 from ullage_cluster.postgres.connecting import PgConnection, PgPool, drop
 from ullage_cluster.postgres.store import PostgresStore
 
@@ -31,6 +32,12 @@ pytestmark = pytest.mark.slow
 
 SESSIONS = 6
 CRASHES = 3
+
+
+@pytest.fixture(autouse=True)
+def _a_busy_machine_takes_long_to_start_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WAIT_S", "READ_S"):
+        monkeypatch.setattr(base, name, float(WAIT_S))
 
 
 @pytest.fixture
@@ -100,6 +107,8 @@ async def test_a_crash_amid_an_answer_leaves_no_hole_for_its_followers() -> None
     server = new_server("wal_writer_delay = 10s\n")  # loses all that is not durable
     url = server.url(server.new_database())
     stores = [PostgresStore(url), PostgresStore(url)]
+    for store in stores:
+        await store.open()  # one that is opened first during the crash fails at once
     await stores[0].create("s")
     lease = await stores[0].acquire("s", "o", ttl_s=600)
     call = [CallStarted(call="c")]

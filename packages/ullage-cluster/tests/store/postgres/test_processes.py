@@ -66,8 +66,9 @@ async def other_process(url: str) -> PgConnection:
 
 
 async def driven_elsewhere(store: PostgresStore, *sessions: str) -> None:
+    """Have the process of the other machine drive sessions, of a place that has the first one's name."""
     for session in sessions:
-        await store.create(session)
+        await store.create(session, place=sessions[0])
         await store.send(session, said("m"), "steer")
         await store.acquire(session, DRIVER, ttl_s=3_600)
     await asyncio.sleep(ASKED_S)  # nobody else is asked before
@@ -80,10 +81,11 @@ async def test_sessions_of_a_process_that_ended_elsewhere_are_taken_before_their
     await driven_elsewhere(store, "taken", "listed", "deleted")
     with pytest.raises(SessionBusy):
         await store.acquire("taken", new_owner(), ttl_s=60)
-    assert await store.unattended(10) == []
+    assert await store.unattended(10, ["taken"]) == []
     await process.close()
     assert (await store.acquire("taken", new_owner(), ttl_s=60)).generation == 2
-    assert [each.id for each in await store.unattended(10)] == ["listed", "deleted"]
+    left = await store.unattended(10, ["taken"])
+    assert [each.id for each in left] == ["listed", "deleted"]
     await store.delete("deleted")
 
 
@@ -94,7 +96,7 @@ async def test_a_process_that_is_soon_connected_again_keeps_its_sessions(
     again = await asyncpg.connect(settled_url)
     await driven_elsewhere(store, "kept")
     await process.close()
-    async with background(store.unattended(10)) as looking:
+    async with background(store.unattended(10, ["kept"])) as looking:
         await asyncio.sleep(ENDED_S / 6)
         await again.execute(LOCK, lock_of(ELSEWHERE))
         assert await looking == []

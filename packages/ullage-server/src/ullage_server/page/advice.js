@@ -1,6 +1,6 @@
 // What would make room, as the server found it: each with what it saves and how it is done.
 
-import { button, h, replace } from "./dom.js";
+import { button, h, released, replace } from "./dom.js";
 import { besideNumber, brief, counted, firstLine, money, number } from "./format.js";
 import { loadStyles } from "./styles.js";
 
@@ -9,6 +9,7 @@ const CENT = 0.01;
 /** `reveal(item)` shows an item that a suggestion names. */
 export async function drawAdvice(node, advice, reveal, title = "") {
   await loadStyles();
+  await released();
   const drawn = advice.suggestions.map((one) => h("li", { class: "suggestion" }, drawOne(one, reveal)));
   const none = h("p", { class: "hint" }, "Nothing worth leaving out was found.");
   const together = drawn.length > 1 ? h("p", { class: "together" }, `Together: ${savingText(advice.total)}`) : null;

@@ -1,7 +1,8 @@
 // Saying something: the box, and above it what waits to be delivered, to be edited or taken back.
 
-import { button, byId, h, replace } from "./dom.js";
+import { button, byId, h, keepLines, released } from "./dom.js";
 import { counted, firstLine } from "./format.js";
+import { offerFocus } from "./keyboard.js";
 
 const KINDS = { steer: "steer", follow_up: "follow-up" };
 const DRAFTS = "ullage.draft.";
@@ -73,7 +74,7 @@ export class Composer {
       });
       this.attached ??= new Attachments((text) => this.problem(text));
       this.attached.add(session || this.session, files, this.session);
-      this.box.focus();
+      offerFocus(this.box);
     }, (why) => this.problem(`${files.map((file) => file.name).join(", ")} was not attached: ${why.message}. Reload the page and attach it again.`));
   }
 
@@ -109,7 +110,7 @@ export class Composer {
     this.box.value = this.box.value ? `${text}\n${this.box.value}` : text;
     this.keep();
     this.grow();
-    this.box.focus();
+    offerFocus(this.box);
   }
 
   key(event) {
@@ -175,35 +176,31 @@ export class Composer {
   }
 
   /** Shows what waits. */
-  show(queue) {
+  async show(queue) {
+    await released();
     this.waiting = [...queue.values()];
     for (const one of this.waiting) this.leave(one.id);
-    if (this.editing && !queue.has(this.editing)) this.editedTooLate();
+    const isTooLate = this.editing && !queue.has(this.editing);
+    const typed = isTooLate && this.unsaved?.();
+    if (isTooLate) this.editing = this.unsaved = null;
     this.draw();
-  }
-
-  /** The message was delivered while a person edited it: what was typed can still be sent. */
-  editedTooLate() {
-    const typed = this.unsaved?.();
-    this.editing = null;
-    this.unsaved = null;
-    if (typed) this.put(typed);
+    if (typed) this.put(typed); // delivered while a person edited it: what was typed can still be sent
   }
 
   draw() {
     if (this.editing && this.queue.querySelector("textarea")) return;
-    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, [firstLine(one.text, 140), filesOf(one.files ?? [])].filter(Boolean).join(" · "))));
+    const unsent = [...this.outbox].filter(([, one]) => one.session === this.session).map(([id, one]) => h("li", { class: "waiting unsent", "data-key": `unsent ${id}`, "data-queued": id }, h("span", { class: "tag" }, "sending"), h("span", { class: "waiting-text" }, [firstLine(one.text, 140), filesOf(one.files ?? [])].filter(Boolean).join(" · "))));
     const lines = (this.waiting ?? []).map((one) => this.line(one));
-    replace(this.queue, [...lines, ...unsent]);
+    keepLines(this.queue, [...lines, ...unsent]);
     this.queue.parentElement.hidden = !lines.length && !unsent.length;
   }
 
   line(one) {
     const text = textOf(one.message);
-    if (one.id === this.editing) return this.editor(one, text);
+    if (one.id === this.editing) return this.editor(this, one, text);
     return h(
       "li",
-      { class: "waiting", "data-queued": one.id },
+      { class: "waiting", "data-key": one.id, "data-queued": one.id },
       h("span", { class: "tag", title: one.kind === "steer" ? "Goes in before the next model call" : "Waits until the turn is over" }, KINDS[one.kind]),
       h("span", { class: "waiting-text" }, [firstLine(text, 140), filesOf(mediaOf(one.message))].filter(Boolean).join(" · ")),
       button("Edit", () => this.edit_(one.id), { kind: "small bare", "data-needs": "write", "aria-label": `Edit: ${firstLine(text, 40)}` }),
@@ -211,37 +208,12 @@ export class Composer {
     );
   }
 
-  edit_(id) {
+  async edit_(id) {
+    this.editor = (await import("./editor.js")).editor;
+    if (!this.waiting.some((one) => one.id === id)) return; // delivered meanwhile
     this.editing = id;
     this.draw();
     this.queue.querySelector("textarea")?.focus();
-  }
-
-  editor(one, text) {
-    const box = h("textarea", { rows: 3, value: text, "aria-label": "The waiting message" });
-    this.unsaved = () => (box.value === text ? "" : box.value);
-    const close = () => {
-      this.editing = null;
-      this.unsaved = null;
-      replace(this.queue);
-      this.draw();
-    };
-    const save = async () => {
-      const typed = box.value;
-      this.unsaved = null;
-      if (typed.trim() && typed !== text && !(await this.edit(one.id, typed, one.message))) this.put(typed);
-      close();
-    };
-    box.onkeydown = (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-        event.preventDefault();
-        save();
-      } else if (event.key === "Escape") {
-        event.stopPropagation();
-        close();
-      }
-    };
-    return h("li", { class: "waiting editing", "data-queued": one.id }, box, button("Save", save, { kind: "small primary" }), button("Leave it", close, { kind: "small bare" }));
   }
 
   keep() {

@@ -1,7 +1,6 @@
 // The conversation: a list that grows at its foot and is filled from above on demand.
 
-import { byId, h } from "./dom.js";
-import { isField } from "./keyboard.js";
+import { byId, counterpart, h, released } from "./dom.js";
 import { drawMark } from "./marks.js";
 import { DraftDrawing, Drawing } from "./message.js";
 import { MessageStops, UNITS } from "./tabstops.js";
@@ -43,11 +42,14 @@ export class Conversation {
 
   /** Draws everything anew. */
   redraw() {
+    const focused = document.activeElement;
+    const holder = this.list.contains(focused) && focused.closest("[data-key]");
     this.dirty.clear();
     this.nodes.clear();
     this.drafts.clear();
     const all = [...this.ledger.items.values()].map((item) => this.draw(item));
     this.list.replaceChildren(...all);
+    if (holder) this.refocus(focused, this.nodes.get(holder.dataset.key));
     this.stops.settle();
     byId("nothing").hidden = all.length > 0;
     this.toEnd();
@@ -58,7 +60,8 @@ export class Conversation {
     this.dirty.add(key);
     if (this.scheduled) return;
     this.scheduled = true;
-    const flush = () => {
+    const flush = async () => {
+      await released();
       this.scheduled = false;
       this.flush();
     };
@@ -67,6 +70,7 @@ export class Conversation {
   }
 
   flush() {
+    const hadFocus = this.list.contains(document.activeElement);
     for (const key of this.dirty) {
       const item = this.ledger.items.get(key);
       const node = this.nodes.get(key);
@@ -76,6 +80,7 @@ export class Conversation {
       else this.list.append(this.draw(item));
     }
     this.dirty.clear();
+    if (hadFocus && !this.list.contains(document.activeElement)) this.refocus(null, this.list.querySelector("article:last-of-type")); // a draft became a message
     this.stops.settle();
     byId("nothing").hidden = this.ledger.items.size > 0;
     if (this.sticks) this.toEnd();
@@ -87,7 +92,12 @@ export class Conversation {
     const hadFocus = node.contains(focused);
     const next = this.draw(item);
     node.replaceWith(next);
-    if (hadFocus) (next.contains(focused) ? focused : next).focus({ preventScroll: true });
+    if (hadFocus) this.refocus(focused, next);
+  }
+
+  refocus(focused, node) {
+    const found = node && focused && counterpart(node, focused);
+    (found ?? node)?.focus({ preventScroll: true });
   }
 
   remove(key) {
@@ -173,36 +183,6 @@ export class Conversation {
     this.newest.hidden = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
     if (this.isShown()) this.top_px = this.scroller.scrollTop;
-  }
-
-  /** Shows a message with what it costs, loading the pages before it. False where there is none. */
-  async reveal(message, part, tokens) {
-    while (!this.ledger.items.has(`m:${message}`)) if (!(await this.fill())) return false;
-    this.drawing.tokens.set(message, tokens);
-    const item = this.ledger.items.get(`m:${message}`);
-    const keys = new Set([item.key, ...(item.message.parts ?? []).map((one) => this.ledger.owners.get(one.call_id)).filter(Boolean)]);
-    for (const key of keys) this.swap(key, this.nodes.get(key), this.ledger.items.get(key));
-    const found = this.find(message, part);
-    if (!found) return false;
-    this.sticks = false;
-    if (found.tagName === "DETAILS") found.open = true;
-    this.show(found.tagName === "DETAILS" ? found : found.closest("article"));
-    return true;
-  }
-
-  find(message, part) {
-    const within = [...this.list.querySelectorAll(`[data-message="${CSS.escape(message)}"]`)].filter((node) => !node.hidden);
-    const exact = within.map((node) => (node.dataset.part === part ? node : node.querySelector(`[data-part="${CSS.escape(part)}"]`)));
-    return exact.find(Boolean) ?? within[0];
-  }
-
-  show(node) {
-    for (const shown of this.list.querySelectorAll(".shown")) shown.classList.remove("shown");
-    node.classList.add("shown");
-    node.scrollIntoView({ block: "center" });
-    const target = node.tagName === "DETAILS" ? node.querySelector("summary") : node;
-    if (!isField(document.activeElement)) target.focus({ preventScroll: true }); // who types goes on typing
-    requestAnimationFrame(() => node.scrollIntoView({ block: "center" }));
   }
 
   /** The next message up or down from the one that has the focus. */

@@ -26,12 +26,36 @@ function append(element, children) {
   }
 }
 
-/** Puts these children in the place of all there are. */
+/** Puts these children in the place of all there are. What has the focus keeps it, or what has its name then. */
 export function replace(element, ...children) {
+  const focused = document.activeElement;
+  const hadFocus = element !== focused && element.contains(focused);
   const holder = document.createDocumentFragment();
   append(holder, children);
   element.replaceChildren(holder);
+  if (hadFocus) counterpart(element, focused)?.focus({ preventScroll: true });
 }
+
+/** What is in an element now for a node that was in it: that node, or the one with its name. */
+export const counterpart = (element, node) => [node, ...element.querySelectorAll("a[href], button, summary, [tabindex]")].find((one) => element.contains(one) && nameOf(one) === nameOf(node));
+
+const nameOf = (node) => node.dataset.path ?? node.ariaLabel ?? node.textContent;
+
+const HELD_MS = 10_000; // at most: whose end another window took is never told
+
+let pressed = null; // fulfilled when the button under the pointer is up again
+let release = null;
+const press = ({ target }) => {
+  if (!target.closest("a[href], button, summary")) return;
+  pressed ??= new Promise((done) => (release = done));
+  setTimeout(lift, HELD_MS);
+};
+const lift = () => setTimeout(() => (release?.(), (pressed = null))); // behind the click
+document.addEventListener("pointerdown", press, true);
+for (const end of ["pointerup", "pointercancel", "contextmenu", "dragend"]) document.addEventListener(end, lift, true);
+
+/** Waits while a button is held down: one that is replaced under the pointer loses its click. */
+export const released = async () => pressed;
 
 /** Gives a list these lines, known by their `data-key`. One that is there stays, with its focus, and becomes the new one. */
 export function keepLines(list, lines) {
@@ -56,7 +80,10 @@ function become(old, fresh) {
   }
   if (old.nodeType === Node.TEXT_NODE && old.data !== fresh.data) old.data = fresh.data;
   for (const { name } of [...(old.attributes ?? [])]) if (name !== "tabindex" && !fresh.hasAttribute(name)) old.removeAttribute(name);
-  for (const { name, value } of fresh.attributes ?? []) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name, value } of fresh.attributes ?? []) {
+    if (name === "style") old.style.cssText = value; // as an attribute the page's policy refuses it
+    else if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
   const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
   after.forEach((node, place) => (before[place] ? become(before[place], node) : old.append(node)));
   for (const extra of before.slice(after.length)) extra.remove();

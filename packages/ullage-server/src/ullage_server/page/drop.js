@@ -1,6 +1,6 @@
 // The largest parts of the window, with what taking each out frees and costs. Loaded when it is opened.
 
-import { announce, button, h, replace } from "./dom.js";
+import { announce, button, h, released, replace } from "./dom.js";
 import { counted, firstLine, money, number } from "./format.js";
 import { loadStyles } from "./styles.js";
 
@@ -11,6 +11,7 @@ const LEAST_USD = 0.0001;
 export async function showDroppable(page, node) {
   const { remote, api } = page;
   const [{ droppable }] = await Promise.all([api.get(`${remote.path}/droppable?count=${PARTS_SHOWN}`), loadStyles()]);
+  await released();
   if (page.remote !== remote) return;
   const drop = (places) => page.act((to) => api.post(`${to.path}/drop`, { places }));
   replace(

@@ -1,6 +1,6 @@
 // What is allowed without asking in this session and its project, and taking it back.
 
-import { button, h, replace } from "./dom.js";
+import { button, h, released, replace } from "./dom.js";
 
 export class Grants {
   /** `load()` gives the grants, `revoke(id)` takes one back. */
@@ -10,6 +10,7 @@ export class Grants {
 
   async show() {
     const grants = await this.load();
+    await released();
     if (!grants.length) {
       replace(this.node, h("p", { class: "hint" }, "Nothing: each call that needs approval is asked about."));
       return;

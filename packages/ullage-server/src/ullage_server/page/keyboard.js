@@ -21,4 +21,7 @@ export function listen(does, escape) {
   });
 }
 
-export const isField = (target) => target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
+const isField = (target) => target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
+
+/** Moves the focus, unless a person types somewhere: who types goes on typing. */
+export const offerFocus = (node) => isField(document.activeElement) || node.focus({ preventScroll: true });

@@ -1,7 +1,7 @@
 // The sessions of all programs of this machine that run now: a list, and one of them followed while it grows.
 
 import { Refusal } from "./api.js";
-import { byId, h, place, replace } from "./dom.js";
+import { byId, h, keepLines, place, released } from "./dom.js";
 import { brief, firstLine, fullTime, number, when } from "./format.js";
 import { notice } from "./notices.js";
 import { loadStyles } from "./styles.js";
@@ -63,11 +63,9 @@ export class LiveList {
   }
 
   draw() {
-    const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.live : null;
     byId("live").hidden = !this.sessions.length;
-    replace(this.list, this.sessions.map((one) => h("li", {}, this.line(one))));
+    keepLines(this.list, this.sessions.map((one) => h("li", { "data-key": one.id }, this.line(one))));
     oneStop(this.list);
-    if (focused) this.list.querySelector(`[data-live="${CSS.escape(focused)}"]`)?.focus();
   }
 
   line(one) {
@@ -144,6 +142,7 @@ export class Lives {
   async look(last, signal, drawLook) {
     try {
       const view = await this.page.api.newer(`/live/${encodeURIComponent(this.id)}`, last, signal);
+      await released();
       if (signal.aborted) return 0;
       if (view) this.show(view, drawLook);
       this.page.connection(this.isRunning ? "live" : "none");

@@ -4,7 +4,7 @@ import { Access } from "./access.js";
 import { Api, Refusal, Unreachable } from "./api.js";
 import { Composer, mediaOf } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { announce, byId, replace } from "./dom.js";
+import { announce, byId, released, replace } from "./dom.js";
 import { Following } from "./follow.js";
 import { besideNumber, firstLine, number, restored, share } from "./format.js";
 import { keysAreOn, listen, switchKeys } from "./keyboard.js";
@@ -75,6 +75,7 @@ class Page {
   async showTools() {
     if (!this.remote || !byId("tools-fold").open) return;
     const { drawToolRuns } = await import("./toolruns.js");
+    await released();
     drawToolRuns(byId("tools"), this.ledger, (item) => this.reveal(item));
   }
 
@@ -541,7 +542,8 @@ class Page {
       byId("looked").querySelector(`[data-item="${CSS.escape(item.part)}"]`)?.scrollIntoView({ block: "center" });
       return;
     }
-    const found = await this.conversation.reveal(item.message, item.part, item.tokens);
+    const { revealMessage } = await import("./reveal.js");
+    const found = await revealMessage(this.conversation, item.message, item.part, item.tokens);
     if (found && item.position) announce(`Message ${item.position}: ${number(item.tokens)} tokens`);
     else if (!found) notice("This message is not in the conversation that is shown.", { isPlain: true });
   }

@@ -33,6 +33,7 @@ export class Drawing {
     this.acts = acts;
     this.approvals = new Map(); // question -> its box, so that drawing again loses neither place nor what was typed
     this.opened = new Map();
+    this.acting = new Set(); // message ids whose acts are shown where nothing hovers
     this.choices = new Map(); // message id -> the choices that are open there
     this.tokens = new Map(); // message or part id -> tokens, of what was looked up
   }
@@ -49,7 +50,7 @@ export class Drawing {
     const choices = away ? null : (this.choices.get(message.id) ?? summaryChoices(message.id, this.acts, this.choices));
     return h(
       "article",
-      { class: `message ${kind}${away ? " away" : ""}`, "data-key": item.key, "data-message": message.id, "aria-label": who, tabindex: "-1" },
+      { class: `message ${kind}${away ? " away" : ""}${this.acting.has(message.id) ? " acting" : ""}`, "data-key": item.key, "data-message": message.id, "aria-label": who, tabindex: "-1" },
       this.header(item, who, away, choices?.toggle),
       choices?.row,
       summaryOutcome(this.ledger.parts.get(message.id)),
@@ -77,9 +78,17 @@ export class Drawing {
         kindOf(message) === "said" && !away ? button("Rewind …", () => this.acts.rewind(message), { kind: "small bare", "data-needs": "write", hint: "Go back to before this message" }) : null,
         button("Where?", () => this.acts.explain(message.id), { kind: "small bare", hint: "Where this message is: in view, cleared, summarised" }),
       ),
-      button("⋯", toggleActs, { kind: "small bare acts-toggle", "aria-label": "What can be done with this message", "aria-expanded": "false" }),
+      button("⋯", (event) => this.toggleActs(message.id, event), { kind: "small bare acts-toggle", "aria-label": "What can be done with this message", "aria-expanded": String(this.acting.has(message.id)) }),
       item.at ? h("time", { title: fullTime(item.at) }, when(item.at)) : null,
     );
+  }
+
+  /** Where nothing hovers: shows what can be done with a message, or hides it. */
+  toggleActs(message, { currentTarget }) {
+    const isShown = currentTarget.closest("article").classList.toggle("acting");
+    currentTarget.setAttribute("aria-expanded", String(isShown));
+    if (isShown) this.acting.add(message);
+    else this.acting.delete(message);
   }
 
   part(part, message) {
@@ -206,12 +215,6 @@ export class DraftDrawing {
       view.show(part);
     }
   }
-}
-
-/** Where nothing hovers: shows what can be done with a message, or hides it. */
-function toggleActs({ currentTarget }) {
-  const isShown = currentTarget.closest("article").classList.toggle("acting");
-  currentTarget.setAttribute("aria-expanded", String(isShown));
 }
 
 function newView(part) {

@@ -1,6 +1,6 @@
 // The right column: the window of the session that is shown, always from one reading at a time.
 
-import { byId, button, h, replace } from "./dom.js";
+import { byId, button, h, released, replace } from "./dom.js";
 import { Gauge, ofEvent, ofReading } from "./gauge.js";
 import { Rows } from "./rows.js";
 
@@ -20,6 +20,7 @@ export class Panel {
     this.generation = (this.generation ?? 0) + 1;
     clearTimeout(this.timer);
     this.timer = null;
+    this.rows.known = null;
     byId("window").classList.add("empty");
   }
 
@@ -41,6 +42,7 @@ export class Panel {
       this.again = false;
       try {
         const { reading, steps } = await load();
+        await released();
         if (generation === this.generation) this.show(reading, steps);
       } catch {
         // The connection's state is shown by the stream; the next event asks again.
@@ -88,6 +90,7 @@ export class Panel {
     this.compactions = compactions;
     if (!compactions.length) return replace(byId("undoable"), null);
     const { drawUndoable } = await import("./undo.js");
+    await released();
     drawUndoable(byId("undoable"), this.compactions, this.acts);
   }
 }

@@ -1,6 +1,6 @@
 // What the window is made of: rows that open to tools, roles and single messages.
 
-import { h, place, replace } from "./dom.js";
+import { h, place, released, replace } from "./dom.js";
 import { counted, firstLine, interval, number, share } from "./format.js";
 import { shadeOf } from "./gauge.js";
 
@@ -19,23 +19,23 @@ export class Rows {
   show(reading) {
     this.reading = reading;
     this.whole = reading.window.tokens || reading.used.tokens;
-    this.known = null;
-    this.draw();
-    if ([...this.opened].some((path) => path.includes("/"))) this.load();
+    const isDeep = [...this.opened].some((path) => path.includes("/"));
+    if (!isDeep) this.known = null;
+    if (!this.known) this.draw(); // else the items stay until the new ones are there
+    if (isDeep) this.load();
   }
 
   async load() {
-    const snapshot = this.reading.snapshot_id;
-    const found = await this.items();
-    if (this.reading.snapshot_id !== snapshot) return;
+    const { reading } = this;
+    const found = await this.items().catch(() => null); // the stream shows the connection; the next reading asks again
+    await released();
+    if (this.reading !== reading) return;
     this.known = found;
     this.draw();
   }
 
   draw() {
-    const hadFocus = this.node.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     replace(this.node, h("ul", { class: "rows", "aria-label": "What fills the window" }, this.reading.rows.map((row) => this.row(row, "")), this.rest()));
-    if (hadFocus) this.node.querySelector(`[data-path="${CSS.escape(hadFocus)}"]`)?.focus({ preventScroll: true });
   }
 
   row(row, above, source = "") {

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { counted } from "./format.js";
 import { notice } from "./notices.js";
+import { revealMessage } from "./reveal.js";
 
 const SETTLE_MS = 250;
 const HIGHLIGHT = "found"; // as base.css names it
@@ -72,7 +73,7 @@ function marked(text, marks) {
 
 /** Shows a message that was found, loading the pages before it, and highlights the words in it. */
 export async function showHit(conversation, { message, words }) {
-  if (!(await conversation.reveal(message, "", conversation.drawing.tokens.get(message)))) {
+  if (!(await revealMessage(conversation, message, "", conversation.drawing.tokens.get(message)))) {
     notice("This message has left the window and is older than what is shown here.", { isPlain: true });
     return;
   }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect
@@ -103,6 +104,15 @@ class Screen:
         """A key, with the focus on nothing in particular."""
         self.page.evaluate("document.activeElement.blur()")
         self.page.keyboard.press(key)
+
+    @contextmanager
+    def held(self, node: Locator) -> Iterator[None]:
+        """The mouse button is down over this as long as the block lasts, and what happened is drawn before it is up."""
+        node.hover()
+        self.page.mouse.down()
+        yield
+        self.page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
+        self.page.mouse.up()
 
     def row(self, path: str) -> Locator:
         """A row of the breakdown."""

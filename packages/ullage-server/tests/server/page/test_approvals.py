@@ -23,6 +23,11 @@ async def note(text: str) -> str:
     return "noted"
 
 
+@pytest.fixture(autouse=True)
+def nothing_noted() -> None:
+    noted.clear()
+
+
 def calls(word: str, text: str) -> dict[str, object]:
     return {
         "when": {"contains": word, "after": "user"},
@@ -99,7 +104,6 @@ def test_what_cannot_be_seen_is_spelled_and_nothing_becomes_markup(
 
 
 def test_always_is_listed_and_can_be_revoked(local: Local, open_page: Open) -> None:
-    noted.clear()
     screen = open_page(local.url, local.api.session("always"))
     screen.say("A short one.")
     always = screen.page.get_by_role(

@@ -254,7 +254,9 @@ def test_a_new_list_moves_neither_focus_nor_what_is_read(
     expect(screen.find("#session-list .group").first).to_be_attached()
     expect(line(screen, "s05")).to_be_focused()
     assert line(screen, "s05").evaluate("(line, old) => line === old", node)
-    assert abs(line(screen, "s05").evaluate(place) - before) < 2
+    screen.page.wait_for_function(
+        f"([line, before]) => Math.abs(({place})(line) - before) < 2", arg=[node, before]
+    )
     local.api.say("s05", "Note one.")
     local.api.until("s05", "waiting")
     expect(line(screen, "s05")).to_contain_text("note")

@@ -17,7 +17,7 @@ TABLE = "## Casks\n\n| cask | level |\n|---|---|\n| 7 | **90** |\n\n- one\n- `tw
 ANSWERS = (
     {
         "when": {"contains": "at length"},
-        "text": "The cask was filled in spring, and then it stood. " * 400,
+        "text": "The cask was filled in spring, and then it stood. " * 4_000,
     },
     {"when": {"contains": "table"}, "text": TABLE},
     {
@@ -83,6 +83,19 @@ def test_the_number_on_the_page_is_the_api_s(local: Local, open_page: Open) -> N
         shown = screen.find("#rows .top > .row:not(.rest) .row-tokens").all_inner_texts()
         given = [int(one.replace(",", "")) for one in shown]
         assert given == [row["tokens"] for row in reading["rows"]]
+
+
+def test_who_reads_a_draft_keeps_a_place_when_it_is_gone(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("read"))
+    screen.say("Tell me at length.")
+    draft = screen.find("article.draft")
+    draft.focus()
+    expect(draft).to_be_focused()
+    local.api.post("/v1/sessions/read/cancel", json={})
+    expect(draft).to_have_count(0)
+    expect(screen.find("article:focus")).to_have_count(1)
 
 
 def test_a_cancel_in_the_middle_keeps_the_text(local: Local, open_page: Open) -> None:

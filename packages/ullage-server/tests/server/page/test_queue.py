@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, expect
+from playwright.sync_api import FilePayload, Route, expect
 
 from tests.server.page.screen import Open
 from tests.server.served import Local, script, serving
@@ -17,7 +17,7 @@ from ullage_simulators import running
 ANSWERS = (
     {
         "when": {"contains": "at length", "after": "user"},
-        "text": "The cask was filled in spring. " * 400,
+        "text": "The cask was filled in spring. " * 4_000,
     },
     {
         "when": {"contains": "draw", "after": "user"},
@@ -165,6 +165,42 @@ def test_what_is_typed_for_a_message_that_is_delivered_meanwhile_is_in_the_messa
     expect(screen.find("#say")).to_be_focused()
     local.api.until("too-late")
     expect(screen.find("article.user")).to_have_count(2)
+
+
+def test_a_waiting_message_is_clicked_while_another_comes(
+    local: Local, open_page: Open, taps: Taps
+) -> None:
+    screen = open_page(local.url, local.api.session("pressed"))
+    screen.say("Please wait for the tap.")
+    expect(screen.find(".fold.tool .tag")).to_have_text("running …")
+    local.api.say("pressed", "First.")
+    with screen.held(screen.page.get_by_role("button", name="Edit: First.")):
+        local.api.say("pressed", "Second.")
+        local.api.post("/v1/sessions/pressed/rename", json={"title": "Pressed"})
+        expect(screen.find("#title")).to_have_text("Pressed")
+    expect(screen.find("#queue .waiting")).to_have_count(2)
+    expect(screen.find("#queue textarea")).to_have_value("First.")
+    (taps.folder / "tap").touch()
+    local.api.until("pressed")
+
+
+def test_a_refused_message_leaves_the_focus_with_who_types(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("refused"))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    screen.page.route("**/refused/messages", hold)
+    with screen.page.expect_request("**/refused/messages"):
+        screen.say("Hello.")
+    screen.find("#search").press("End")
+    held[0].fulfill(status=422, json={"detail": "Not now."})
+    expect(screen.find("#send-problem")).to_have_text("Not now.")
+    expect(screen.find("#say")).to_have_value("Hello.")
+    expect(screen.find("#search")).to_be_focused()
 
 
 def test_a_returned_message_can_be_written_again(local: Local, open_page: Open) -> None:

@@ -137,7 +137,8 @@ def test_what_is_typed_early_is_the_new_session_s(local: Local, open_page: Open)
     screen = open_page(local.url, "told")
     waiting: list[Route] = []
     screen.page.route("**/v1/sessions", lambda route: hold(route, waiting))
-    screen.press("n")
+    with screen.page.expect_request("**/v1/sessions"):
+        screen.press("n")
     expect(screen.find("#say")).to_be_focused()
     screen.page.keyboard.type("Of the new one.")
     with screen.page.expect_response("**/v1/sessions"):

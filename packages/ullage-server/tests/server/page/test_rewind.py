@@ -98,6 +98,9 @@ def test_a_rewind_shows_and_restores_files_and_is_undone(
     expect(dialog.locator(".diff .plus").last).to_have_text("+two\n")
     dialog.get_by_role("button", name="Rewind with 1 file").click()
     expect(screen.marks("Rewound")).to_be_visible()
+    expect(screen.find("#say")).to_have_value(
+        "Second file."
+    )  # files come behind the event
     assert written.read_text() == "one\n"
     undo = screen.find("#undoable").get_by_role("button", name="Undo")
     expect(screen.find("#undoable")).to_contain_text("rewound with files")

@@ -99,6 +99,20 @@ def test_leaving_it_ends_the_following(machine: Machine, open_page: Open) -> Non
     assert not [url for url in asked if "/v1/live/" in url]
 
 
+def test_it_is_clicked_while_the_list_changes(machine: Machine, open_page: Open) -> None:
+    session = GrowingSession(machine.home, "11111111-aaaa")
+    session.turn("Which price?")
+    screen = open_page(machine.local.url)
+    line = screen.find("[data-live]", has_text="Which price?")
+    bar = line.locator(".live-bar > span")
+    before = bar.get_attribute("style") or ""
+    with screen.held(line):
+        session.turn("And the next one?")
+        expect(line.locator(".unseen")).to_contain_text(used_in(session.path))
+    expect(bar).not_to_have_attribute("style", before)
+    expect(screen.find("#connection")).to_have_text("live")
+
+
 def test_names_that_are_markup_stay_text(machine: Machine, open_page: Open) -> None:
     session = GrowingSession(machine.home, "11111111-aaaa", project="x")
     session.cwd = f"/{HOSTILE.replace('/', '')}"

@@ -74,7 +74,7 @@ def highlighted(screen: Screen) -> list[str]:
 
 
 def until_highlighted(screen: Screen, words: list[str]) -> None:
-    for _ in range(300):
+    for _ in range(600):
         if highlighted(screen) == words:
             return
         screen.page.wait_for_timeout(100)

@@ -80,6 +80,31 @@ def test_three_clicks_lead_to_one_message(local: Local, open_page: Open) -> None
     expect(shown).to_contain_text("cask")
 
 
+def test_a_row_is_clicked_and_an_item_keeps_the_focus_while_a_reading_comes(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("steady"))
+    fill(screen, local, "steady", 1)
+    screen.is_at_rest()
+    row, item = screen.row("Messages/You"), screen.find("#rows .item").first
+    with screen.held(row):
+        grow(screen, local, "steady")
+    expect(row).to_have_attribute("aria-expanded", "true")
+    item.focus()
+    known = item.element_handle()
+    grow(screen, local, "steady")
+    expect(screen.find("#rows .item")).to_have_count(3)
+    assert known.evaluate("(item) => !item.isConnected")
+    expect(item).to_be_focused()
+
+
+def grow(screen: Screen, local: Local, session: str) -> None:
+    """Another turn, said elsewhere; its last reading is on the gauge then."""
+    local.api.say(session, "And the others?")
+    snapshot = local.api.until(session)["status"]["snapshot"]
+    expect(screen.find(".meter")).to_have_attribute("data-snapshot", snapshot)
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 def test_every_row_opens_and_shows_its_source_and_interval(
     local: Local, open_page: Open, width: int
@@ -154,6 +179,7 @@ def test_compactions_are_marked_and_undone(local: Local, open_page: Open) -> Non
     done.get_by_role("button", name="Undo").click()
     expect(screen.marks("Undone:")).to_be_visible()
     expect(done.get_by_role("button", name="Undo")).to_have_count(0)
+    expect(done).to_be_focused()
     expect(screen.find("#compact-outcome")).to_be_empty()
     local.api.until("compacted")
     reading = local.api.get("/v1/sessions/compacted/context").json()
@@ -251,6 +277,30 @@ def test_a_pin_and_a_message_s_place_are_shown(local: Local, open_page: Open) ->
     )
     screen.page.keyboard.press("Escape")
     expect(screen.find("dialog")).to_be_hidden()
+
+
+def test_a_message_is_clicked_while_it_is_drawn_again(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("redrawn"))
+    fill(screen, local, "redrawn", 1)
+    message = screen.find("article.user")
+    message.hover()
+    with screen.held(message.get_by_role("button", name="Where?")):
+        named = {"messages": [message.get_attribute("data-message")]}
+        local.api.post("/v1/sessions/redrawn/pins", json=named)
+        local.api.post("/v1/sessions/redrawn/rename", json={"title": "Pinned"})
+        expect(screen.find("#title")).to_have_text("Pinned")
+    expect(screen.find("dialog")).to_contain_text("It is pinned.")
+
+
+def test_a_button_that_is_never_up_again_stops_no_drawing(
+    local: Local, open_page: Open
+) -> None:
+    screen = open_page(local.url, local.api.session("down"))
+    screen.find("#new").dispatch_event("pointerdown")
+    fill(screen, local, "down", 1)
+    expect(screen.answers().last).to_be_visible()
 
 
 def test_a_call_that_paid_again_says_why(local: Local, open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from ullage_simulators.anthropic.betas import has_beta
 from ullage_simulators.anthropic.binding import THINKING, WIRE, BoundPrefix
@@ -153,17 +154,13 @@ def _check_order(
 
 def _check_loop(messages: list[Body]) -> None:
     """The answer that began the current tool loop must bring its thinking back."""
-    answer = 1 + last_index(messages, _begins_turn)
+    answer = 1 + last_index(messages, partial(is_turn, beside=False))
     if answer >= len(messages) - 1:
         return
     for block in blocks(messages[answer])[:1]:
         kind = block.get("type")
         if kind not in THINKING:
             raise refuse("thinking_left_out", i=answer, found=kind)
-
-
-def _begins_turn(message: Body) -> bool:
-    return is_turn(message, beside=False)
 
 
 def _check_binding(call: CallInProgress) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from ullage_simulators.body import Body
 from ullage_simulators.chat.variants import Variant
-from ullage_simulators.refusal import CallRefused, Rule, refuse
 from ullage_simulators.seal import unseal
-from ullage_simulators.wire import CallInProgress, last_index
+from ullage_simulators.wire import CallInProgress, WireSimulator, last_index
 
 WIRE = "chat"
 FIELDS = frozenset(
@@ -32,15 +30,12 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
 
 
-class Checks:
+class Checks(WireSimulator):
     """The checks of one variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        self.rules: Mapping[str, Rule] = variant.table()
-
-    def refuse(self, name: str, **gaps: object) -> CallRefused:
-        return refuse(self.rules, name, **gaps)
+        self.rules = variant.table()
 
     def check_shape(self, call: CallInProgress) -> None:
         body, model = call.body, call.model

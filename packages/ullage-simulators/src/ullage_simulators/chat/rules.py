@@ -89,7 +89,6 @@ DEEPSEEK: Final[Mapping[str, Rule]] = {
     "model_unknown": Rule(
         "Model Not Exist",
         "https://api-docs.deepseek.com/quick_start/error_codes",
-        400,
         code="invalid_request_error",
     ),
     "reasoning_left_out": Rule(

@@ -17,10 +17,10 @@ from ullage_simulators.openai_rules import TROUBLES
 from ullage_simulators.openai_rules import models as openai_models
 from ullage_simulators.prompt import InputCount
 from ullage_simulators.refusal import Refused
-from ullage_simulators.wire import Bill, CallInProgress, Route, WireSimulator
+from ullage_simulators.wire import Bill, CallInProgress, Route
 
 
-class Chat(WireSimulator):
+class Chat(Checks):
     family = "openai"
     unknown = UNKNOWN
     no_object = "expected a map"
@@ -29,12 +29,10 @@ class Chat(WireSimulator):
     thinks = staticmethod(does_think)
 
     def __init__(self, variant: Variant) -> None:
-        self.variant = variant
+        super().__init__(variant)
         self.name = variant.name
         self.max_body_bytes = variant.max_body_bytes
         self.cache_block = variant.cache_block
-        self.checks = Checks(variant)
-        self.rules = self.checks.rules
 
     def base_path(self) -> str:
         return self.variant.base_path
@@ -58,8 +56,8 @@ class Chat(WireSimulator):
         if call.endpoint.kind == "count" and self.variant.counts == "tokenize":
             # Without it vLLM's template leaves out the beginning of the answer; its default is to add it.
             call.body.pop("add_generation_prompt", None)
-        self.checks.check_shape(call)
-        self.checks.check_messages(call)
+        self.check_shape(call)
+        self.check_messages(call)
 
     def fit(self, call: CallInProgress, counted: InputCount) -> None:
         window = call.model.window

@@ -78,12 +78,8 @@ def _camel(given: Any) -> Any:
         return given
     camel = {}
     for name, value in given.items():
-        camel[_SNAKE.sub(_upper, name)] = value
+        camel[_SNAKE.sub(lambda found: found[1].upper(), name)] = value
     return camel
-
-
-def _upper(match: re.Match[str]) -> str:
-    return match[1].upper()
 
 
 def calls(content: Body) -> list[Body]:

@@ -97,9 +97,6 @@ class Gemini(WireSimulator):
             return str(body.get("model", "")).removeprefix("models/")
         return endpoint.model
 
-    def wants_stream(self, body: Body, endpoint: Route) -> bool:
-        return endpoint.stream
-
     def check(self, call: CallInProgress) -> None:
         complete(call)
         check_shape(call)
@@ -108,12 +105,6 @@ class Gemini(WireSimulator):
 
     def prompt(self, call: CallInProgress) -> PromptPieces:
         return pieces(call.body, call.model)
-
-    def fit(self, call: CallInProgress, counted: InputCount) -> None:
-        if counted.input > call.model.window:
-            raise self.refuse(
-                "too_many_tokens", count=counted.input, window=call.model.window
-            )
 
     def budget(self, call: CallInProgress) -> int | None:
         asked = (call.body.get("generationConfig") or {}).get("maxOutputTokens")

@@ -88,10 +88,6 @@ class Responses(WireSimulator):
         check_items(call)
         call.dropped = withheld(call)
 
-    def fit(self, call: CallInProgress, counted: InputCount) -> None:
-        if counted.input > call.model.window:
-            raise self.refuse("too_many_tokens")
-
     def budget(self, call: CallInProgress) -> int | None:
         asked = call.body.get("max_output_tokens")
         return asked if isinstance(asked, int) else None

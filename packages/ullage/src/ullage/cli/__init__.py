@@ -38,6 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         complain(f"What was read {what}. Nothing was changed; give a smaller file.")
         return FAILED
+    except RuntimeError:
+        if os.path.expanduser("~") != "~":
+            raise
+        complain(
+            "This user has no home directory: HOME is not set, and the system names none. Set HOME."
+        )
+        return FAILED
     except UllageError as problem:
         from ullage.display.text import safe
 

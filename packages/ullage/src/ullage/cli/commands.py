@@ -64,7 +64,10 @@ COMMANDS: Final = (
             value("--top N", positive, "also the N largest single items, with their ids"),
             flag("--steps", "also a table of all calls: estimate, actual, error"),
             flag("--rows", "every row, down to single tools"),
-            flag("--no-content", "no text of the conversation, only names and numbers"),
+            flag(
+                "--no-content",
+                "no texts, paths, titles and files: numbers, and names of tools and models",
+            ),
             LOG,
         ),
         OptionGroup(

@@ -15,7 +15,7 @@ from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.suggestion import AdviceOutcome
 from ullage.cli.advice import advice_lines
 from ullage.cli.drawing import WIDEST, Subject, draw, draw_top
-from ullage.cli.listing import largest_items, previews, step_table
+from ullage.cli.listing import largest_items, previews, step_table, without_content
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen, progress
@@ -121,7 +121,7 @@ def subject_of(
     """What is drawn of a metered session. ``notes`` stand below those of the reading."""
     meter, imported = session.meter, session.imported
     return Subject(
-        reading=for_people(meter.reading(), imported, notes),
+        reading=without_content(for_people(meter.reading(), imported, notes), no_content),
         program=imported.program or imported.format,
         title="" if no_content else imported.title,
         step=session.step,
@@ -199,14 +199,15 @@ def as_json(
 ) -> bytes:
     """The reading's own JSON, and beside its keys what the command knows of the session."""
     meter, imported = session.meter, session.imported
-    reading = meter.reading()
+    no_content: bool = options.no_content
+    reading = without_content(meter.reading(), no_content)
     whole: dict[str, Any] = msgspec.to_builtins(reading)
     whole["notes"] = [*reading.notes, *notes]
     whole["log"] = {
-        "path": imported.path,
+        "path": "" if no_content else imported.path,
         "format": imported.format,
         "program": imported.program,
-        "title": "" if options.no_content else imported.title,
+        "title": "" if no_content else imported.title,
         "calls": session.calls,
         "before_call": session.step,
         "learnt_earlier": earlier,

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from ullage.cli.listing import without_content
 from ullage.cli.meters import client_settings, new_meter, stored_calibration
 from ullage.cli.overhead import remember_overhead, usable_overhead
 from ullage.cli.screen import Screen
@@ -62,6 +63,7 @@ def follow(options: argparse.Namespace) -> int:
         return new_meter(options, learnt, overhead, client_settings(imported))
 
     show = _JsonLines() if options.json else Shown(Screen(sys.stdout))
+    show.no_content = options.no_content
     named = options.file or options.session
     newer = None if named else Newer()
     place = place_of(named, options.session) if named else newest()
@@ -155,14 +157,16 @@ def _sessions() -> dict[tuple[Path, str], FoundSession]:
 class _JsonLines:
     """A reading a line, with what a program wants to know beside it under ``follow``."""
 
+    no_content = False
+
     def show(self, place: FoundSession, seen: Seen) -> None:
         """What has changed."""
-        whole = msgspec.to_builtins(seen.reading)
+        whole = msgspec.to_builtins(without_content(seen.reading, self.no_content))
         happened = [
             msgspec.Raw(msgspec.json.encode(_slim(event))) for event in seen.happened
         ]
         whole["follow"] = {
-            "path": str(place.path),
+            "path": "" if self.no_content else str(place.path),
             "calls": seen.calls,
             "grown": seen.status.grown,
             "near_limit": seen.status.near_limit,

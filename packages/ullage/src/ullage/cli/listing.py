@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ullage.cli.table import what_of
 from ullage.display.text import (
     Line,
@@ -27,7 +29,9 @@ from ullage.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from ullage.meter.reading import Reading, Row
 from ullage.meter.rows import PartEstimate
+from ullage.meter.shares import SYSTEM_ROWS
 from ullage.meter.track import MARKS, Step
 
 PREVIEW_CHARACTERS = 200
@@ -36,6 +40,15 @@ PREVIEW_CHARACTERS = 200
 
 NARROWEST: Final = 15
 """Cells of a last column: ``100 % of 258,400``, or ``compacted``."""
+
+
+def without_content(reading: Reading, no_content: bool) -> Reading:
+    """The reading, with ``no_content`` without what the user's instruction files, skills and agents are called."""
+    rows: list[Row] = []
+    for row in reading.rows:
+        is_named = no_content and row.name.startswith(tuple(SYSTEM_ROWS.values()))
+        rows.append(replace(row, children=()) if is_named else row)
+    return replace(reading, rows=tuple(rows))
 
 
 class Column(NamedTuple):

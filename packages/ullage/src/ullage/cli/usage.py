@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
+from pathlib import PurePath
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -186,8 +187,8 @@ def _is_in(
     project: str,
 ) -> bool:
     """Whether the log is of the directory, or of one below it."""
-    own = os.path.normpath(log.project) if log.project else ""
-    return not project or own == project or own.startswith(project.rstrip("/") + "/")
+    own = PurePath(os.path.normpath(log.project))
+    return not project or own.is_relative_to(project)
 
 
 # -- notes --

@@ -125,7 +125,7 @@ def _label(row: UsageRow, home: str) -> str:
     """What a row is called: a session by the end of its id, which ``ullage context`` takes; ``home`` is ~."""
     if row.about:
         return printable(f"{row.key[-ID_LENGTH:]} {row.about}")
-    if home and row.key.startswith(f"{home}/"):
+    if home and row.key.startswith((f"{home}/", f"{home}\\")):
         return printable(f"~{row.key[len(home) :]}")
     return printable(row.key)
 
@@ -153,7 +153,7 @@ def _drawn(table: Sequence[_TableRow], width: int, glyphs: Glyphs) -> list[Line]
 
 def _fitted(label: str, width: int, glyphs: Glyphs) -> str:
     """A label that is too long: of a path its end tells more than its beginning."""
-    if cells(label) <= width or "/" not in label:
+    if cells(label) <= width or {"/", "\\"}.isdisjoint(label):
         return shortened(label, width, glyphs.ellipsis)
     return shortened(label[::-1], width, glyphs.ellipsis[::-1])[::-1]
 

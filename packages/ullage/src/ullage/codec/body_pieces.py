@@ -124,7 +124,8 @@ def _piece_of(part: Part, speaker: Speaker) -> BodyPiece | None:
         case ToolCallPart():
             given = part.arguments
             with suppress(ValueError, RecursionError):
-                given = _canonical(json.loads(given))
+                read = json.loads(given)
+                given = json.dumps(read, sort_keys=True, separators=(",", ":"))
             return BodyPiece("call", f"{part.name} {given}", part.call_id)
         case ToolResultPart():
             return BodyPiece("result", part.text)
@@ -133,7 +134,3 @@ def _piece_of(part: Part, speaker: Speaker) -> BodyPiece | None:
             return BodyPiece(speaker, msgspec.json.encode(plain).decode())
         case _:
             return None
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from ullage.codec.foreign import parse_object
+from ullage.codec.foreign import fields_of, parse_object
 from ullage.codec.framework_usage import (
     BEDROCK,
     FRAMEWORKS,
@@ -212,22 +212,19 @@ def dialect_for(wire: str, provider: str = "", model: str = "") -> str:
     return _MEASURED[wire].name if wire in _MEASURED else UNKNOWN
 
 
-def normalise(
-    dialect: str, raw: object, *, final: bool = True, placeholder: bool = False
-) -> Usage:
+def normalise(dialect: str, raw: object, *, placeholder: bool = False) -> Usage:
     """The usage object ``raw`` in our terms, read as the dialect of this name.
 
-    ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte. ``final=False`` is for a stream
-    that was cut; ``placeholder=True`` says that its output is not a count, and leaves it out. An unknown dialect gives
-    a usage that is unverified and holds nothing but ``raw``. Never raises for what a provider or a log may contain.
+    ``raw`` is a mapping, an SDK object, or JSON bytes, which are kept byte for byte.
+    ``placeholder=True`` says that its output is not a count, and leaves it out. An unknown dialect gives a usage that
+    is unverified and holds nothing but ``raw``. Never raises for what a provider or a log may contain.
     """
     row = DIALECTS.get(dialect)
     if row is not None:
-        return read_usage(row, raw, final=final, placeholder=placeholder)
+        return read_usage(row, raw, placeholder=placeholder)
     return Usage(
         dialect=dialect or UNKNOWN,
         verified=False,
-        final=final,
         flags=("dialect:unknown",),
         raw=kept_json(raw),
     )
@@ -250,6 +247,20 @@ def read_reported(native: str, raw: object) -> Usage:
         )
     usage = normalise(framework_dialect(native, fields), fields)
     return with_context(without_sums(usage, fields), raw)
+
+
+def unread_note(usage: Usage) -> str:
+    """What a caller should know of a usage in which no input was found; empty where there is one, or an impossible one.
+
+    Args:
+        usage: As ``read_reported`` read it.
+    """
+    if usage.input is not None or any(flag.startswith("input:") for flag in usage.flags):
+        return ""
+    row = DIALECTS.get(usage.dialect or "")
+    wanted = " or ".join(row.input) if row else "no name that is known"
+    found = ", ".join(fields_of(usage.raw))[:200] or "no fields"
+    return f"The last call's usage says no input: it has {found}, and not {wanted}. The reading is estimated."
 
 
 def passes_of(usage: Usage | None) -> tuple[SamplingPass, ...]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,8 +14,7 @@ import msgspec
 
 from ullage.codec.foreign import as_plain, parse_json, to_raw
 from ullage.codec.rules import Dialect, Path
-from ullage.envelope import MOST_TOKENS
-from ullage.usage import Usage
+from ullage.usage import Usage, token_count
 
 __all__ = ["SamplingPass", "kept_json", "read_usage", "sampling_passes", "stream_usage"]
 
@@ -241,7 +239,7 @@ class _Reading:
             value = _dig(self.fields, path)
             if value is _ABSENT or value is None:
                 continue
-            count, problem = _count(value)
+            count, problem = token_count(value)
             if problem:
                 self.flag(name, problem)
             if count is not None:
@@ -259,7 +257,7 @@ class _Reading:
         parts = self.fields.get(self.row.cache_write_parts)
         if found.present or not isinstance(parts, Mapping):
             return found.value
-        counts = [count for count, _ in map(_count, parts.values()) if count is not None]
+        counts = [count for count, _ in map(token_count, parts.values()) if count is not None]
         return sum(counts) if counts else None
 
     def flag(self, name: str, problem: str) -> None:
@@ -319,22 +317,6 @@ def _dig(fields: Mapping[str, Any], path: str) -> object:
             return _ABSENT
         value = value[key]
     return value
-
-
-def _count(value: object) -> tuple[int | None, str]:
-    """A token count, or why it can't be one."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None, "not_a_number"
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None, "not_finite"
-        if not value.is_integer():
-            return None, "not_whole"
-    if value < 0:
-        return None, "negative"
-    if value > MOST_TOKENS:
-        return None, "too_large"
-    return int(value), ""
 
 
 def _fields(raw: object) -> tuple[dict[str, Any] | None, msgspec.Raw | None]:

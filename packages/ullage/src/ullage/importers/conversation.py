@@ -46,8 +46,8 @@ class ConversationReader(Reader):
     it stands in place of one that was not kept.
     """
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.messages: list[JsonObject] = []
         self.model = ""
 

@@ -112,14 +112,14 @@ def read(path: str | Path, *, session: str = "") -> ImportedSession:
     return imported
 
 
-def reader_for(path: str | Path) -> Reader:
-    """A reader for a log of lines that grows, chosen by the file's present content; it has read nothing yet.
+def reader_for(path: str | Path, format_: str = "") -> Reader:
+    """A reader for a log of lines that grows; it has read nothing yet.
 
-    Raises as ``read`` does.
+    The format is chosen by the file's present content, unless it is given. Raises as ``read`` does.
     """
     where = Path(path)
-    sample = _sample(where)
-    chosen, tried = _recognise(sample)
+    known = [each for each in formats() if each.name == format_]
+    chosen, tried = (known[0], ()) if known else _recognise(_sample(where))
     if chosen is None:
         raise NotASession(str(where), tried)
     return _reader_of(chosen, where)
@@ -137,7 +137,8 @@ def name_of(path: Path) -> str:
 
 
 def _reader_of(chosen: LogFormat, where: Path) -> Reader:
-    reader = chosen.reader(name_of(where))
+    reader = chosen.reader()
+    reader.rows.session = name_of(where)
     if reader.is_undated:
         with open_regular(where) as file:
             reader.rows.at = os.fstat(file.fileno()).st_mtime

@@ -154,9 +154,12 @@ def directory_of(place: FoundSession) -> str:
     if place.cwd or place.session or place.path.suffix == ".json":
         return place.cwd
     try:
-        reader = reader_for(place.path)
+        reader = reader_for(place.path, place.format)
         with open_regular(place.path) as file:
-            reader.feed(islice(lines_of(file), DIRECTORY_LINES))
+            for line in islice(lines_of(file), DIRECTORY_LINES):
+                reader.feed([line])
+                if reader.rows.cwd:
+                    break
     except (InputError, OSError):
         return ""
     return reader.rows.cwd

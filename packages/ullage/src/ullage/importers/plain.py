@@ -32,8 +32,8 @@ class PlainReader(ConversationReader):
     unlogged = ()
     """The body of a request is all that is sent."""
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._last: Request | None = None
 
     def accept(self, entry: object) -> None:

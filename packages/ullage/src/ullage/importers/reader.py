@@ -115,8 +115,8 @@ class Reader(ABC):
     names_calls: ClassVar[bool] = False
     """Whether the ids of calls are the provider's, the same in each log that has the call."""
 
-    def __init__(self, name: str = "") -> None:
-        self.rows = EventWriter(name, program=self.format, unlogged=self.unlogged)
+    def __init__(self) -> None:
+        self.rows = EventWriter(program=self.format, unlogged=self.unlogged)
         self.provider = ""
         """Who serves the model, where no call says so."""
         self.skips = SkippedLines()

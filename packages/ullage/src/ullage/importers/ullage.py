@@ -65,8 +65,8 @@ class UllageReader(Reader):
 
     format = "ullage"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._events: list[Event] = []
         self._seq = 0
         self._open: dict[str, CallStarted] = {}
@@ -171,8 +171,6 @@ class UllageReader(Reader):
                 self._open[event.call] = event
             case CallEnded():
                 self._open.pop(event.call, None)
-            case _:
-                pass
 
 
 def is_header(entry: JsonObject) -> bool:
@@ -246,7 +244,8 @@ def read_own_database(path: Path, session: str = "") -> ImportedSession:
         raise NotASession(
             str(path), (FormatMiss("ullage", f"a database with {what} in it"),)
         )
-    reader = UllageReader(chosen.id)
+    reader = UllageReader()
+    reader.rows.session = chosen.id
     reader.titles["program"] = chosen.title
     with _opened(path) as database:
         events = reader.feed(
@@ -284,7 +283,8 @@ class GrowingRows:
     """Follows one session of a database: only events that were added are read."""
 
     def __init__(self, path: Path, session: str) -> None:
-        self.reader = UllageReader(session)
+        self.reader = UllageReader()
+        self.reader.rows.session = session
         self._path = path
         self._session = session
         self._seq = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -37,6 +38,9 @@ SUBJECTS: Final = (
     "name",
 )
 """Arguments that say it, most telling first."""
+
+_ABSOLUTE: Final = re.compile(r"/|[A-Za-z]:[/\\]")
+"""How an absolute path begins, on Unix and on Windows."""
 
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh"})
 
@@ -77,6 +81,8 @@ def _subject_of(arguments: str) -> str:
     for key in SUBJECTS:
         subject = _line_of(read, key)
         if subject:
+            if key in PATHS or " " not in subject:
+                subject = _end_of(subject)
             return _shortened(subject) + _range_of(read)
     return ""
 
@@ -117,9 +123,15 @@ def _line_of(arguments: Mapping[str, Any], key: str) -> str:
     return lines[0].strip() if lines else ""
 
 
+def _end_of(path: str) -> str:
+    """The last parts of an absolute path."""
+    if not _ABSOLUTE.match(path):
+        return path
+    parts = re.split(r"[/\\]", path.rstrip("/\\"))
+    return "/".join(parts[-LAST_PATH_PARTS:]).lstrip("/")
+
+
 def _shortened(subject: str) -> str:
-    if subject.startswith("/") and " " not in subject:
-        subject = "/".join(subject.rstrip("/").split("/")[-LAST_PATH_PARTS:]).lstrip("/")
     if len(subject) > LONGEST_SUBJECT:
         return subject[: LONGEST_SUBJECT - 1] + "…"
     return subject

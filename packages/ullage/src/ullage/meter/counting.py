@@ -100,9 +100,7 @@ class CountedInput(msgspec.Struct, frozen=True, kw_only=True):
 
 # -- pieces: what every request carries --
 
-FIRST_TOOL: Final = Tool(
-    name="first", description="Is not called.", schema=msgspec.Raw(b"{}")
-)
+FIRST_TOOL: Final = Tool(name="first", description="Is not called.")
 """Stands beside counted tools, so that what a first tool adds once is not counted as theirs."""
 
 

@@ -6,7 +6,8 @@
     meter.after(reading.call, answer.usage, answer.content)
     meter.should_compact()                        # the same number that is displayed
 
-No network, no files, no clock: all it does beside counting is to write two lines to the log at each reported input.
+No network, no files, no clock: all it does beside counting is to write two lines to the log at each reported input, and
+a warning where a usage says no input.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 
 from ullage.codec.applied_edits import read_applied_edits
 from ullage.codec.bodies import BodyReader, ReadBody
-from ullage.codec.dialects import dialect_for, read_reported
+from ullage.codec.dialects import dialect_for, read_reported, unread_note
 from ullage.codec.held import answer_id, continued_as
 from ullage.codec.wires import WIRES
 from ullage.errors import InputError
@@ -179,6 +180,8 @@ class Meter:
         self._sent: Request | None = None
         """The last request of the conversation, without its messages."""
         self._unmeasured = ""  # the call that does so
+        self._unread = ""
+        """What ``after`` found missing in the last usage that it was given."""
         self._open_calls: dict[str, Purpose] = {}
         self._sent_items = SentItems()
         if model:
@@ -195,12 +198,9 @@ class Meter:
         fold: Fold,
         *,
         wire: str = "",
-        on_event: Callable[[Event], None] | None = None,
     ) -> Meter:
         """The meter of a session that was folded already, such as one out of a checkpoint; ``fold`` is its own."""
-        meter = cls(
-            estimator=fold.estimator, session=fold.session, wire=wire, on_event=on_event
-        )
+        meter = cls(estimator=fold.estimator, session=fold.session, wire=wire)
         meter._fold = fold
         last = fold.view.last
         meter._following = Following("" if last is None else last.id)
@@ -333,6 +333,8 @@ class Meter:
             call: Its name, as ``before`` gave it.
             usage: What the provider reported: its own object, that of a framework (LangChain, pydantic-ai, OpenAI
                 Agents, Google ADK, AI SDK, Dexto), or the answer that holds one; ``None`` when nothing was reported.
+                One in which no input is found under any name of its provider breaks no loop: a warning in the log
+                (``ullage.meter``) and a note of the reading name its fields.
             output: The answer (its content, or a ``Message``), which may also simply come back in the next request.
             outcome: How it ended: ``finished``, ``failed`` or ``cancelled``.
             purpose: That of ``before``, for a check.
@@ -352,6 +354,10 @@ class Meter:
         if usage is not None and not isinstance(usage, Usage):
             native = dialect_for(self._fold.wire, self._fold.provider)
             usage = read_reported(native, usage)
+            unread = unread_note(usage)
+            if unread and unread != self._unread:
+                log.warning(unread)
+            self._unread = unread
         if usage is not None and context_management is not None:
             cleared = read_applied_edits(context_management)
             usage = replace(usage, cleared=cleared)
@@ -471,6 +477,8 @@ class Meter:
             )
         if self._unmeasured and fold.anchor_call != self._unmeasured:
             notes.append(UNMEASURED)
+        if self._unread:
+            notes.append(self._unread)
         reading = Reading(
             snapshot_id=fingerprint.digest(repr(content)),
             session=fold.session,

@@ -65,8 +65,7 @@ _KIND: Final = re.compile(r"[a-z][A-Za-z0-9]*(_[a-z0-9]+)*")
 class ContentRemover:
     """Takes the content out of one conversation's requests and answers. What came before is done once."""
 
-    def __init__(self, estimator: str = "auto") -> None:
-        self._estimator = estimator
+    def __init__(self) -> None:
         self._forecaster: Forecaster | None = None
         self._done: list[tuple[Message, Message]] = []
         self._tool_names: dict[str, str] = {}
@@ -120,10 +119,7 @@ class ContentRemover:
         wanted = (request.wire, request.provider, request.model)
         known = self._forecaster
         if known is None or (known.wire, known.provider, known.model) != wanted:
-            known = self._forecaster = Forecaster(
-                *wanted,
-                self._estimator,
-            )
+            known = self._forecaster = Forecaster(*wanted, "auto")
             self._done = []
         return known
 

@@ -78,7 +78,7 @@ class Catalogue:
     @property
     def release(self) -> tuple[int, ...]:
         """The version as numbers, to compare."""
-        return release_of(self.version)
+        return tuple(int(number) for number in re.findall(r"\d+", self.version))
 
     def find(self, provider: str, name: str) -> CatalogueRow | None:
         """The provider's first row for a model of that id, in lower case."""
@@ -89,11 +89,6 @@ class Catalogue:
 
 
 _of_file: Final = msgspec.json.Decoder(Catalogue)
-
-
-def release_of(version: str) -> tuple[int, ...]:
-    """A version as numbers, to compare."""
-    return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
 @lru_cache(maxsize=1)

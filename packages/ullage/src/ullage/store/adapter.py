@@ -784,8 +784,6 @@ class StoreAdapter:
                 raise CommandRefused(queued_before(name))
             case _ if strict:
                 raise CommandRefused(not_waiting(name, found.state if found else ""))
-            case _:
-                pass
 
     @asynccontextmanager
     async def watch(

@@ -41,5 +41,3 @@ def _written(events: list[Event]) -> Iterator[str]:
                 yield from (
                     part.arguments for part in event.message.of_type(ToolCallPart)
                 )
-            case _:
-                pass

@@ -48,7 +48,7 @@ class Subscription:
         self.session = session
         self.has_pieces = has_pieces
         self._seq = 0
-        """The newest event that news told of."""
+        """The newest event, by the last news."""
         self.loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._held: deque[Change] = deque()
@@ -86,8 +86,9 @@ class Subscription:
 
     def hear(self, change: Change) -> None:
         """A change of this process, or of another one."""
-        tells_of_event = not change.seq or change.seq > self._seq
-        self._seq = max(self._seq, change.seq)
+        tells_of_event = not change.seq or change.seq != self._seq
+        # Not the highest: whoever can connect to the database can tell of one that there will never be.
+        self._seq = change.seq or self._seq
         if not (self.has_pieces or tells_of_event) and (
             change.has_pieces or not change.stored
         ):
@@ -148,6 +149,9 @@ class Watchers:
 
     def is_listening(self) -> bool:
         return bool(self._by_session)
+
+    def is_watched(self, session: str) -> bool:
+        return session in self._by_session
 
     def sessions(self) -> list[str]:
         """The ids of the sessions that are watched."""

@@ -22,7 +22,6 @@ from ullage.events import (
     TurnEnded,
 )
 from ullage.turns.closing import UNKNOWN, closed
-from ullage.turns.grants import Grant
 from ullage.turns.loop import Loop, apply
 
 SettingsToKeep = Callable[[Mapping[str, object]], Mapping[str, object]]
@@ -49,15 +48,13 @@ def closing(copied: Iterable[Event], keep: SettingsToKeep) -> CopyClosure:
                 calls[event.call] = event.purpose
             case CallEnded():
                 calls.pop(event.call, None)
-            case _:
-                pass
     events, dropped = _closed_work(loop, calls)
     for waiting in loop.queue:
         events.append(QueueLeft(message_id=waiting.message.id, how="returned"))
         dropped.append(f"the queued message {waiting.message.id}")
     for grant in loop.grants:
         events.append(GrantRevoked(grant=grant.id))
-        dropped.append(f"the grant for {_granted(grant)}")
+        dropped.append(f"the grant for {' '.join((grant.tool, *grant.prefix)).rstrip()}")
     own, kept = loop.settings, keep(loop.settings)
     changes = {
         name: kept.get(name) for name, value in own.items() if kept.get(name) != value
@@ -101,10 +98,6 @@ def _closed_work(
     if loop.compact_asked is not None:
         dropped.append("a requested compaction")
     return events, dropped
-
-
-def _granted(grant: Grant) -> str:
-    return " ".join((grant.tool, *grant.prefix)).rstrip()
 
 
 def keep_nothing(settings: Mapping[str, object]) -> Mapping[str, object]:

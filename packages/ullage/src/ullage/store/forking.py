@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ullage.errors import LedgerError
 from ullage.events import Event, Forked
 from ullage.store.copies import SettingsToKeep, closing, keep_nothing
-from ullage.store.refusals import no_such_event
 from ullage.store.store import SessionStore
 
 
@@ -25,7 +25,9 @@ async def fork(
     """
     about = await store.about(origin)
     if not 0 <= through <= about.seq:
-        raise no_such_event(origin, about.seq, through)
+        raise LedgerError(
+            f"Session {origin!r} has no event {through}: its last one is {about.seq}."
+        )
     events = await store.read(origin, limit=through)
     resting = closing(events, keep)
     forked = Forked(origin=origin, through=through, dropped=resting.dropped)

@@ -40,8 +40,6 @@ def naming(title: str, model: str, events: Sequence[Event]) -> tuple[str, str]:
                 latest = "" if message.role == "assistant" else latest or words
             case CallStarted() if not title:
                 title = latest
-            case _:
-                pass
     return title or first, model
 
 

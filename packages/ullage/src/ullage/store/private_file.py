@@ -101,9 +101,7 @@ def locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def replace_file(
-    path: Path, data: bytes, *, mode: int = 0o600, is_lasting: bool = True
-) -> None:
+def replace_file(path: Path, data: bytes, *, is_lasting: bool = True) -> None:
     """Put these bytes in the place of the file, as ``Replacement`` does. Raises ``OSError``."""
-    with Replacement(str(path), mode=mode, is_lasting=is_lasting) as file:
+    with Replacement(str(path), is_lasting=is_lasting) as file:
         file.write(data)

@@ -168,8 +168,6 @@ class RecallIndex:
                 self._compacted(event)
             case Rewound(to=""):
                 self._left.clear()
-            case _:
-                pass
 
     def _add(self, message: Message) -> None:
         number = self._numbers.setdefault(message.id, len(self._numbers) + 1)

@@ -8,7 +8,6 @@ from ullage.display.text import quoted
 from ullage.errors import (
     CommandRefused,
     HistoryLost,
-    LedgerError,
     SessionNotFound,
     StoreUnavailable,
 )
@@ -78,23 +77,9 @@ def history_lost(session: str, seq: int) -> HistoryLost:
     )
 
 
-def no_such_event(session: str, last: int, through: int) -> LedgerError:
-    """A copy was to reach to an event that the ledger does not have."""
-    return LedgerError(
-        f"Session {session!r} has no event {through}: its last one is {last}."
-    )
-
-
 def not_kept(session: str, handle: str) -> SessionNotFound:
     """The session keeps no bytes of this handle."""
     return SessionNotFound(f"Session {session!r} keeps nothing under {handle!r}.")
-
-
-def damaged_message(message: str) -> CommandRefused:
-    """The content of a waiting message can't be read."""
-    return CommandRefused(
-        f"The message {message!r} is damaged and can't be given back. Send it again."
-    )
 
 
 def was_closed(place: str) -> StoreUnavailable:

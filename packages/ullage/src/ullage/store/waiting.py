@@ -8,7 +8,6 @@ from ullage.display.text import quoted
 from ullage.errors import CommandRefused, WrongType
 from ullage.events import QueueEdited, QueueLeft
 from ullage.messages import Message
-from ullage.store.refusals import damaged_message
 from ullage.store.rows import is_message
 from ullage.store.store import QueueKind, QueueState, Receipt, SessionStore
 
@@ -60,7 +59,9 @@ async def withdraw(
     waiting = {each.id: each for _, each, _ in await store.pending(session)}
     receipt = await store.receipt(session, message)
     if receipt is not None and receipt.state == "pending" and message not in waiting:
-        raise damaged_message(message)
+        raise CommandRefused(
+            f"The message {message!r} is damaged and can't be given back. Send it again."
+        )
     left = QueueLeft(message_id=message, how="withdrawn", who=who)
     await store.command(session, [left])
     for event in await store.read(session, after=seq):

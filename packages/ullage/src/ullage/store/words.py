@@ -124,8 +124,6 @@ def _texts(message: Message) -> Iterator[str]:
                 yield part.text
             case ToolCallPart():
                 yield part.arguments[:SEARCHED_ARGUMENTS]
-            case _:
-                pass
 
 
 def _pairs(unspaced: str) -> Iterable[str]:

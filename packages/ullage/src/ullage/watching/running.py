@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Final, NamedTuple
 
 import msgspec
@@ -87,7 +87,7 @@ class RunningSession(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def project(self) -> str:
         """The name of the directory."""
-        return Path(self.cwd).name
+        return PureWindowsPath(self.cwd).name  # Unix's paths too
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):

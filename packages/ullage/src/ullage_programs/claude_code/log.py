@@ -139,8 +139,8 @@ class ClaudeCodeReader(Reader):
     dialect = wire_named(WIRE).dialects[0].name
     names_calls = True
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.provider = wire_named(WIRE).maker
         self.tree = Tree(self.rows)
         self.attachments = Attachments(self.rows)

@@ -134,8 +134,8 @@ class CodexReader(Reader):
     format = "codex"
     wire = WIRE
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._open: _OpenItems | None = None
         self._unclaimed: JsonObject = {}
         """A usage that came without any item of the model: that of a compaction, or of a log that holds no items."""
@@ -337,7 +337,10 @@ class CodexReader(Reader):
             error=error,
         )
         if call.searches and not call.summarises:
-            rows.add(_found(rows.reserve("tool"), _change_of(call.searches)))
+            # The results of one search may leave behind the call that reported them.
+            later = call.searches * CODEX_SEARCH_LATER
+            change = Amount(tokens=0, low=-CODEX_SEARCH.high, high=later)
+            rows.add(_found(rows.reserve("tool"), change))
         for result in call.held:
             rows.add(result)
         rows.at = now
@@ -512,11 +515,6 @@ def _size_of(searches: int) -> Amount:
         low=max(0, round(whole - root * (tokens - low))),
         high=round(whole + root * (high - tokens)),
     )
-
-
-def _change_of(searches: int) -> Amount:
-    """How far what searches found may change behind the call that reported it: the results of one search may leave."""
-    return Amount(tokens=0, low=-CODEX_SEARCH.high, high=searches * CODEX_SEARCH_LATER)
 
 
 def _item_of(entry: JsonObject) -> JsonObject:

@@ -85,8 +85,8 @@ class CopilotCliReader(Reader):
     format = "copilot-cli"
     wire = "chat"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._reported: JsonObject = {}
         """The usage of a call of the conversation, until its answer comes."""
         self._is_billed = False
@@ -109,10 +109,10 @@ class CopilotCliReader(Reader):
         kind = f.text(entry, "type")
         data = f.mapping(entry, "data")
         self._before[f.text(entry, "id")] = rows.tip
-        if f.text(entry, "agentId") or f.text(data, "parentToolCallId"):
-            agent = f.text(entry, "agentId") or f.text(data, "parentToolCallId")
+        if agent := f.text(entry, "agentId") or f.text(data, "parentToolCallId"):
             self.subagents.add(agent)
-            self._of_subagent(kind, data)
+            if kind == "session.usage_record":
+                self._spend(f.mapping(data, "usage"), "child")
             return
         match kind:
             case "session.start":
@@ -153,10 +153,6 @@ class CopilotCliReader(Reader):
         rows.session = f.text(data, "sessionId") or rows.session
         rows.cwd = f.text(f.mapping(data, "context"), "cwd")
         rows.program = f"{self.format} {f.text(data, 'copilotVersion')}".strip()
-
-    def _of_subagent(self, kind: str, data: JsonObject) -> None:
-        if kind == "session.usage_record":
-            self._spend(f.mapping(data, "usage"), "child")
 
     # -- messages --
 

@@ -68,8 +68,8 @@ class GeminiCliReader(Reader):
     format = "gemini-cli"
     wire = WIRE
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self._records: dict[str, _Written] = {}
         self._held: JsonObject = {}
         """The last answer, to which its tool calls may still come."""

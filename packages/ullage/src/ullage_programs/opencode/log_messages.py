@@ -56,8 +56,8 @@ class OpenCodeReader(Reader):
     format = "opencode"
     dialect = "opencode-v1"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.info: JsonObject = {}
         """The session's own object."""
         self._compaction: JsonObject = {}

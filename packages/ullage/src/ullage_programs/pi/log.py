@@ -77,8 +77,8 @@ class PiReader(Reader):
 
     format = "pi"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.tree = Tree(self.rows)
         self._branch = _Branch(PiPrompt(), {})
         self._branches: dict[str, _Branch] = {}
@@ -209,7 +209,10 @@ class PiReader(Reader):
         rows = self.rows
         wire = WIRES.get(
             f.text(message, "api"),
-            f.text(message, "api") or _guessed_wire(f.text(message, "provider")),
+            # Answers without ``api`` are from before pi spoke several.
+            f.text(message, "api")
+            or provider_named(f.text(message, "provider")).wire
+            or "chat",
         )
         rows.use_model(f.text(message, "model"), wire, f.text(message, "provider"))
         asked = f.text(message, "api"), f.text(message, "provider")
@@ -425,11 +428,6 @@ def _bash_text(message: JsonObject) -> str:
     elif exit_code:
         text += f"\n\nCommand exited with code {exit_code:.0f}"
     return text
-
-
-def _guessed_wire(provider: str) -> str:
-    """The wire of an answer without ``api``, from before pi spoke several."""
-    return provider_named(provider).wire or "chat"
 
 
 def fits(entry: JsonObject) -> bool:

@@ -65,8 +65,8 @@ class QwenCodeReader(Reader):
 
     format = "qwen-code"
 
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
+    def __init__(self) -> None:
+        super().__init__()
         self.tree = Tree(self.rows)
         self._reported: list[JsonObject] = []
         """Reports of requests of the conversation, until an answer or a compaction comes."""
@@ -238,13 +238,14 @@ class QwenCodeReader(Reader):
                 self._made(name, content, "injected" if history else "summary")
             )
         history.extend(self._pending(history))
+        is_in_turn = bool(history and history[-1].of_type(ToolResultPart))
         replace_history(
             rows,
             history,
             trigger=f.text(info, "triggerReason") or "qwen-code",
             is_automatic=is_automatic,
             before=f.count(info, "originalTokenCount"),
-            puts_back=is_automatic and _is_in_turn(history),
+            puts_back=is_automatic and is_in_turn,
         )
 
     def _pending(self, history: list[Message]) -> list[Message]:
@@ -261,11 +262,6 @@ class QwenCodeReader(Reader):
             if any(result.call_id in open_calls for result in results):
                 pending.append(message)
         return pending
-
-
-def _is_in_turn(history: list[Message]) -> bool:
-    """Whether the model's answer to a tool's result comes next."""
-    return bool(history and history[-1].of_type(ToolResultPart))
 
 
 def _purpose(event: JsonObject) -> Purpose:

@@ -175,3 +175,33 @@ async def test_an_audience_that_fails_is_logged_and_what_was_stored_is_answered(
         "can't hear",
         "can't hear of others",
     }
+
+
+async def test_a_look_that_failed_is_made_again(tmp_path: Path) -> None:
+    has_told = threading.Event()
+
+    class Hearing(Listening):
+        def tell(self, changes: Iterable[Change]) -> None:
+            has_told.set()
+
+    writer = WriterThread(tmp_path / "s.db", Hearing())
+    await writer.perform(partial(added, name="a"))
+    refused: list[str] = []
+
+    def refuse_once(inside: Transaction) -> None:
+        def authorize(action: int, table: str | None, *_: object) -> int:
+            if action == sqlite3.SQLITE_READ and table == "drafts" and not refused:
+                refused.append(table)
+                return sqlite3.SQLITE_DENY
+            return sqlite3.SQLITE_OK
+
+        inside.database.set_authorizer(authorize)
+
+    await writer.perform(refuse_once)
+    has_told.clear()
+    with sqlite3.connect(tmp_path / "s.db") as other:
+        other.execute("UPDATE sessions SET generation = generation + 1")
+    other.close()
+    assert await asyncio.to_thread(has_told.wait, 60)
+    assert refused
+    writer.finish()

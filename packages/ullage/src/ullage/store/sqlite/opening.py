@@ -59,15 +59,10 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             path.touch(mode=0o600)
     except OSError as problem:
         raise unusable(problem, path) from problem
-    return _opened(path, "mode=rw", _prepare_patiently)
+    return opened(path, "mode=rw", _prepare_patiently)
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that can't write. Raises ``StoreUnavailable``."""
-    return _opened(path, "mode=ro", check_version)
-
-
-def _opened(
+def opened(
     path: Path, mode: str, prepare: Callable[[sqlite3.Connection, Path], object]
 ) -> sqlite3.Connection:
     try:

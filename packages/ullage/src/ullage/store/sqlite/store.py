@@ -34,7 +34,7 @@ from ullage.store.rows import (
 from ullage.store.sqlite import drafts, leases, ledger, queue, shared, words
 from ullage.store.sqlite.failures import damaged
 from ullage.store.sqlite.looking import look
-from ullage.store.sqlite.opening import check_version, failure_of, open_for_reading
+from ullage.store.sqlite.opening import check_version, failure_of, opened
 from ullage.store.sqlite.transaction import (
     Transaction,
     session_head,
@@ -431,7 +431,9 @@ class SqliteStore:
         database: sqlite3.Connection | None = getattr(self._mine, "database", None)
         try:
             if database is None:
-                database = self._mine.database = open_for_reading(self.path)
+                database = self._mine.database = opened(
+                    self.path, "mode=ro", check_version
+                )
                 self._connections.append(database)
             database.execute("BEGIN")
             try:

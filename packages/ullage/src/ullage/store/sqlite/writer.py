@@ -358,9 +358,9 @@ class WriterThread:
         version = database.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return
-        self._data_version = version
         watched = set(self._watchers.sessions())
         before, self._seen = self._seen, _states(database, watched)
+        self._data_version = version  # not before: a look that fails is made again
         news = [
             Change(session)
             for session in watched

@@ -126,15 +126,11 @@ def encode_head(sending: Sending) -> Encoded:
         if thinking is not None:
             params["thinking"] = thinking
             headers = with_beta(headers, BINDING_BETA)
-    if options.compare_with is not None and _tells_misses(request):
-        before = options.compare_with
+    before = options.compare_with
+    if before is not None and provider_named(request.provider).tells_misses:
         known = before if before.startswith("msg_") else None
         params.setdefault("diagnostics", {"previous_message_id": known})
     return blocks.encoded("/messages", headers, {**body, **params})
-
-
-def _tells_misses(request: Request) -> bool:
-    return provider_named(request.provider).tells_misses
 
 
 def _is_bound(request: Request) -> bool:

@@ -197,8 +197,6 @@ def _answer(sending: Sending, message: Message, blocks: Blocks) -> dict[str, Any
             case ImagePart() | FilePart():
                 texts.append(stand_in(blocks, part))
                 listed.append({"type": "text", "text": texts[-1]})
-            case _:
-                pass
     if listed:
         answer["content"] = listed if is_list else "\n\n".join(texts)
     if calls:
