@@ -44,6 +44,16 @@ ENTRY = """::: {path}
       show_root_heading: true
 """
 
+PARTS = {
+    "Session": {
+        "Send and read": "send ask stream events wait messages history picture",
+        "Decide and direct": "pending edit withdraw cancel questions approve grant grants revoke resume set hand_over",
+        "Compact and drop": "compact preview accept drop droppable uncompact context explain recall pin",
+        "Rewind, copy, end": "rewind changed_files fork rename close",
+    }
+}
+"""Classes that are too long for one page: their methods by what one does with them. The first page has the others."""
+
 OPAQUE = frozenset(
     {
         "Calibration",
@@ -183,10 +193,47 @@ def entry(path: str, name: str) -> str:
     parts = [f"{mark}      members: false\n"]
     if name not in OPAQUE:
         methods = methods_of(found)
-        links = {f"[{each}](#{path}.{name}.{each})": methods[each] for each in methods}
+        places = part_places(name)
+        links = {
+            f"[{each}]({places.get(each, '')}#{path}.{name}.{each})": methods[each]
+            for each in methods
+        }
         parts += [fields_of(found), rows_of("method", links)]
-        parts += [ENTRY.format(path=f"{path}.{name}.{each}", level=2) for each in methods]
+        parts += [
+            ENTRY.format(path=f"{path}.{name}.{each}", level=2)
+            for each in methods
+            if each not in places
+        ]
     return "\n".join(parts)
+
+
+def part_places(name: str) -> dict[str, str]:
+    """The pages of a class's methods, by method, as its first page names them."""
+    return {
+        method: f"{name.lower()}/{slug(part)}.md"
+        for part, methods in PARTS.get(name, {}).items()
+        for method in methods.split()
+    }
+
+
+def slug(title: str) -> str:
+    return title.lower().replace(",", "").replace(" ", "-")
+
+
+def part_pages() -> dict[str, str]:
+    """The pages of classes that have several, by their places."""
+    made = {}
+    for name, parts in PARTS.items():
+        for title, methods in parts.items():
+            head = f"# {name}: {title.lower()}\n\n[ullage.{name}](../{name.lower()}.md)\n"
+            entries = [
+                ENTRY.format(path=f"ullage.{name}.{each}", level=2)
+                for each in methods.split()
+            ]
+            made[f"reference/{name.lower()}/{slug(title)}.md"] = "\n".join(
+                [head, *entries]
+            )
+    return made
 
 
 def rows_of(title: str, rows: Mapping[str, str]) -> str:

@@ -15,8 +15,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))  # mkdocs loads this file by its path
 
-from scripts import message_pages  # noqa: E402
-from scripts.reference_pages import inner_names, page_names  # noqa: E402
+from scripts import message_pages, split_pages  # noqa: E402
+from scripts.reference_pages import (  # noqa: E402
+    inner_names,
+    page_names,
+    part_pages,
+)
 from scripts.reference_pages import page as page_of_name  # noqa: E402
 
 PROJECT = {
@@ -74,6 +78,13 @@ FENCE_MARKS = re.compile(r"^(```\w+)[^\n`\w][^\n`]*$", re.MULTILINE)
 ROW = re.compile(r"^\| `(\w+)`", re.MULTILINE)
 """A row of the reference's index, which names a page."""
 
+SEARCH = re.compile(
+    r'(<script src="[^"]*bundle\.\w+\.min\.js"></script>.*?)'
+    r'(<script src="[^"]*assets/search\.js"></script>)',
+    re.DOTALL,
+)
+"""The theme's script, and the one of the search that has to come before it."""
+
 DOCUMENT = re.compile(r"docs/([\w/-]+)\.md")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
@@ -86,6 +97,12 @@ def on_config(config: Any) -> Any:
     made = message_pages.made_pages()
     told = [{title: place} for place, (title, _) in made.items()]
     nav["Help"].insert(1, {"Messages": told})
+    for entry in nav["Project"]:
+        for title, place in entry.items():
+            for name, folder in split_pages.SPLIT.items():
+                if place == f"{folder}.md":
+                    parts = split_pages.split(name)[1]
+                    entry[title] = [place, *({each.title: each.place} for each in parts)]
     return config
 
 
@@ -94,12 +111,16 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File  # in the group docs
 
     for name, place in PROJECT.items():
-        if place != "index.md":
-            files.append(
-                File.generated(config, place, content=(ROOT / name).read_text("utf-8"))
-            )
+        made = {place: (ROOT / name).read_text("utf-8")}
+        if name in split_pages.SPLIT:
+            made = split_pages.pages(name)
+        for each, text in made.items():
+            if each != "index.md":
+                files.append(File.generated(config, each, content=text))
     for place, name in (page_names() | inner_names()).items():
         files.append(File.generated(config, place, content=page_of_name(name)))
+    for place, text in part_pages().items():
+        files.append(File.generated(config, place, content=text))
     for place in message_pages.made_pages():
         text = message_pages.page(place)
         files.append(File.generated(config, place, content=text))
@@ -133,14 +154,21 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
-    """A page's HTML, with a name for the theme's search dialog, which has none."""
-    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    """A page's HTML: the theme's search dialog gets a name, and its results are sorted before the theme has them."""
+    output = output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    return SEARCH.sub(r"\2\n\1", output)
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """The same for the page of an address that does not exist."""
+    return SEARCH.sub(r"\2\n\1", output)
 
 
 def origin_of(place: str) -> str:
     """The file of the repository that a page of the site is made from."""
     for name, target in PROJECT.items():
-        if target == place and place != "index.md":
+        folder = split_pages.SPLIT.get(name, target)
+        if place != "index.md" and place.startswith((target, f"{folder}/")):
             return name
     return f"docs/{place}"
 
@@ -148,15 +176,24 @@ def origin_of(place: str) -> str:
 def link(found: re.Match[str], place: str, origin: str) -> str:
     """A link between files of the repository as one between pages; the text alone where there is no page."""
     mark, text, target = found.groups()
-    if "://" in target or target.startswith(("#", "mailto:")):
+    is_split = origin in split_pages.SPLIT
+    if (
+        "://" in target
+        or target.startswith("mailto:")
+        or (target[0] == "#" and not is_split)
+    ):
         return found[0]
     path, hash_mark, anchor = target.partition("#")
+    path = path or posixpath.basename(origin)
     if path.endswith("reference.md") and anchor:
         path, hash_mark, anchor = f"{path.removesuffix('.md')}/{anchor}.md", "", ""
     file = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
     page = page_of(file)
     if page is None:
         return text
+    if file in split_pages.SPLIT and anchor:
+        page, anchor = split_pages.place_of(file, anchor)
+        hash_mark = "#" * bool(anchor)
     relative = posixpath.relpath(page, posixpath.dirname(place) or ".")
     if mark and relative.endswith("-light.png"):
         dark = relative.replace("-light.png", "-dark.png")

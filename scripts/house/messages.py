@@ -62,6 +62,41 @@ COINED: Final = re.compile(
 """Words of a dialect beside those of ``words.py``, and identifiers from inside the code."""
 
 
+SILENT: Final = frozenset(
+    {
+        "ullage/context/prompt.py",
+        "ullage/context/summary_message.py",
+        "ullage_agent/cli/demo_script.py",
+        "ullage_agent/cli/simulated.py",
+        "ullage_server/openapi.py",
+    }
+)
+"""Files whose sentences are for models, or describe options and paths."""
+
+OF_OTHERS: Final = ("/marks.py", "/reminders.py", "/reports.py", "/policy.py")
+"""Files with texts of other programs, and notes on where a rule is from."""
+
+HELP: Final = frozenset(
+    {"help", "description", "epilog", "usage", "response_description"}
+)
+"""Arguments whose text describes an option or a command."""
+
+LABEL: Final = re.compile(rf"^[A-Za-z`'{VALUE}][^\n]*\w\w[^\n]*: .*{VALUE}\.?$")
+"""Names what happened, and a value says why: ``compaction failed: …``."""
+
+ERROR: Final = re.compile(r"(Error|Misfit|\.error|LogFormat)$")
+"""What takes the text of an error that is not one of Ullage's own."""
+
+OTHER: Final = re.compile(r"##|; \}|\\|(set|where|and) \S+ = \?|^create |^select ")
+"""In prompts, styles, patterns and queries."""
+
+FORMAT: Final = re.compile(r"%[sdr]|\{[a-z_]*:?[,\w.]*\}")
+"""Where a value is filled in later."""
+
+IN_SCRIPTS: Final = re.compile(r'"([A-Z][^"\n]{12,}[.?])"|`([A-Z][^`\n]{12,}[.?}])`')
+"""A sentence in a file of JavaScript."""
+
+
 class Message(NamedTuple):
     """The text of one error as it is written in the source."""
 
@@ -111,6 +146,48 @@ def messages(files: Sequence[Source]) -> Iterator[Message]:
             text = text_of(node.args[0])
             if error in names and text.replace(VALUE, "").strip():
                 yield Message(f"{source.name}:{node.lineno}", error, text)
+
+
+def sentences(files: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    """Every sentence that a program may print, with its file: errors are often put together from several."""
+    for source in files:
+        if source.name in SILENT or source.name.endswith(OF_OTHERS):
+            continue
+        inner: set[ast.AST] = set()
+        raised: set[ast.AST] = set()
+        for node in source.nodes:
+            if isinstance(node, ast.Call) and ERROR.search(ast.unparse(node.func)):
+                raised.update(node.args)
+            if isinstance(node, ast.Expr):
+                inner.add(node.value)
+            elif isinstance(node, ast.keyword) and node.arg in HELP:
+                inner.update(ast.walk(node.value))
+            elif isinstance(node, ast.JoinedStr | ast.BinOp):
+                inner.update(each for each in ast.walk(node) if each is not node)
+        for node in source.nodes:
+            if node in inner or not isinstance(node, ast.expr):
+                continue
+            text = FORMAT.sub(VALUE, " ".join(text_of(node).split()))
+            if is_sentence(text) or (node in raised and " " in text.strip(VALUE)):
+                yield source.name, text
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text has the form of a message: words with a beginning and an end."""
+    words = re.findall(r"[A-Za-z']{2,}", text)
+    if OTHER.search(text) or len(words) < 2:
+        return False
+    if LABEL.search(text):
+        return True
+    has_beginning = re.match(rf"[A-Z`'{VALUE}]", text) is not None
+    has_end = text.endswith((".", "?", VALUE))
+    return has_end and len(words) > 3 - has_beginning
+
+
+def script_sentences(text: str) -> Iterator[str]:
+    """The sentences in a file of JavaScript, such as the page's."""
+    for found in IN_SCRIPTS.finditer(text):
+        yield re.sub(r"\$\{[^}]*\}", VALUE, found[1] or found[2])
 
 
 def faults_of(message: Message) -> list[str]:
