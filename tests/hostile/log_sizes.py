@@ -107,7 +107,7 @@ def densest_line(program: str) -> bytes:
 
     def density(line: bytes) -> float:
         more = repeated([line], 50 * len(line))
-        made = reader("")
+        made = reader()
         events = made.feed([*lines, *more.splitlines()]) + made.settle()
         return len(events) / len(more)
 

@@ -129,7 +129,7 @@ def test_no_content_names_no_file_directory_or_project(
 
     monkeypatch.setattr("ullage.cli.follow.time.sleep", interrupted)
     log = tmp_path / "swordfish.jsonl"
-    log.write_text(claude_log_with_memory("/home/swordfish/project"))
+    log.write_text(claude_log_with_memory("/home/ann/swordfish"))
     assert main(["context", str(log), *more]) == 0
     assert b"swordfish" in capsysbinary.readouterr().out
     assert main(["context", str(log), "--no-content", *more]) == 0

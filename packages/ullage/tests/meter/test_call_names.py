@@ -30,7 +30,7 @@ HUGE = 9 * 10**4_299
             {"file_path": r"d:/Ann Lee/src/app.py", "limit": 5},
             "Read src/app.py:1-5",
         ),
-        ("Read", {"file_path": "/home/Ann Lee/src/app.py"}, "Read src/app.py"),
+        ("Read", {"file_path": "/srv/Ann Lee/src/app.py"}, "Read src/app.py"),
         ("Grep", {"pattern": r"\bdef\b"}, r"Grep \bdef\b"),
         ("Bash", {"command": "/usr/bin/ls -l"}, "Bash /usr/bin/ls -l"),
         ("Read", {"file_path": 7, "path": None}, "Read"),
