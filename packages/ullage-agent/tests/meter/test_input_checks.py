@@ -176,7 +176,7 @@ def test_a_usage_that_contradicts_itself_gives_a_note() -> None:
     ("usage", "note"),
     [
         ({"input_tokens": -5, "output_tokens": 1}, "is negative"),
-        ({"some": "thing"}, "has no field that is known"),
+        ({"some": "thing"}, "is under no known name: some"),
         ({"requests": 3, "details": {}, "input_tokens": 90}, "sum of several calls"),
     ],
     ids=["negative", "unknown", "sum"],

@@ -54,7 +54,7 @@ def test_a_count_that_can_t_be_true_is_none_however_it_comes(
         assert (kept.input, kept.output, kept.flags) == (None, None, flags)
         reading = meter.reading()
         assert reading.used.low > 0
-        assert "The provider's usage for the last call can't be true" in reading.notes[0]
+        assert "The provider's usage for the last call can't be used" in reading.notes[0]
         assert len(reading.notes) == 1
         assert not meter.reading().spend.by_purpose["main"].output
         drawn = svg(picture_of(events))
@@ -75,10 +75,10 @@ def test_a_stored_event_brings_no_impossible_count_in() -> None:
 @pytest.mark.parametrize(
     ("usage", "said"),
     [
-        ({"prompt_token": 5}, "known among prompt_token."),
-        ({"input_token": 5, "output_tokens": 2}, "among input_token, output_tokens."),
-        ({"output_tokens": 2}, "among output_tokens."),
-        ({}, "among no fields."),
+        ({"prompt_token": 5}, "under no known name: prompt_token."),
+        ({"input_token": 5, "output_tokens": 2}, "known name: input_token, output_tokens."),
+        ({"output_tokens": 2}, "known name: output_tokens."),
+        ({}, "known name: it is empty."),
         (b"nothing", "is no object that can be read."),
     ],
 )

@@ -251,8 +251,8 @@ def read_reported(native: str, raw: object) -> Usage:
     usage = normalise(framework_dialect(native, fields), fields)
     usage = with_context(without_sums(usage, fields), raw)
     if usage.input is None and not any(flag.startswith("input:") for flag in usage.flags):
-        found = ", ".join(fields)[:200] or "no fields"
-        usage = replace(usage, flags=(f"input:has no name that is known among {found}",))
+        found = ", ".join(fields)[:200] or "it is empty"
+        usage = replace(usage, flags=(f"input:is under no known name: {found}",))
     return usage
 
 

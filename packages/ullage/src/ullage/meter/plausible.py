@@ -341,7 +341,7 @@ def notes_of(history: ReportHistory) -> tuple[str, ...]:
         return (_reported(text, refused),)
     if history.flags:
         what = " and ".join(_flag_in_words(flag) for flag in history.flags)
-        return (f"The provider's usage for the last call can't be true: {what}. {_KEPT}",)
+        return (f"The provider's usage for the last call can't be used: {what}. {_KEPT}",)
     if history.surprise is not None:
         return (_reported(_HELD, history.surprise),)
     if history.rule:
