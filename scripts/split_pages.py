@@ -42,11 +42,9 @@ def split(name: str) -> tuple[str, list[Section]]:
 
 
 def pages(name: str) -> dict[str, str]:
-    """The pages of a file by their places; the first one leads to the others."""
+    """The pages of a file by their places; the first one leads to the others, by anchors as in the repository."""
     head, sections = split(name)
-    links = [
-        f"- [{each.title}]({each.place.rpartition('project/')[2]})" for each in sections
-    ]
+    links = [f"- [{each.title}](#{anchor_of(each.title)})" for each in sections]
     first = "\n".join([head.rstrip(), "", *links, ""])
     return {f"{SPLIT[name]}.md": first} | {each.place: each.text for each in sections}
 

@@ -4,6 +4,7 @@
 
 const { postMessage, addEventListener } = Worker.prototype;
 const sorted = new WeakSet();
+const SHORT = 3; /* words of a query up to which a page is looked for rather than a message */
 const SHOWN = 3; /* of the headings of a page, if they are half as like the query as the best */
 let asked = [];
 
@@ -43,14 +44,17 @@ function sort({ data: { type, data: found } }) {
   const likeness = (item) => {
     const title = titles.get(item);
     const same = title.filter((pair) => query.has(pair)).length;
-    return same * Math.max(same / title.length, same / query.size) || 0;
+    const isShort = asked.length <= SHORT;
+    return same * Math.max(same / title.length, isShort ? 0 : same / query.size) || 0;
   };
   for (const group of found.items) {
     const like = new Map(group.map((item) => [item, likeness(item)]));
     group.sort((one, other) => like.get(other) - like.get(one) || other.score - one.score);
     const best = like.get(group[0]);
     group.forEach((item, at) => {
-      if (best && at < SHOWN && like.get(item) >= best / 2) item.score = 1e6 * best;
+      const isUnlike = asked.length < 2 || (asked.length <= SHORT && best < 1 / 2);
+      if (isUnlike && item.location.startsWith("messages/")) item.score /= 1e6;
+      else if (best && at < SHOWN && like.get(item) >= best / 2) item.score = 1e6 * best;
     });
   }
   found.items.sort(([one], [other]) => other.score - one.score);

@@ -87,8 +87,10 @@ LABEL: Final = re.compile(rf"^[A-Za-z`'{VALUE}][^\n]*\w\w[^\n]*: .*{VALUE}\.?$")
 ERROR: Final = re.compile(r"(Error|Misfit|\.error|LogFormat)$")
 """What takes the text of an error that is not one of Ullage's own."""
 
-OTHER: Final = re.compile(r"##|; \}|\\|(set|where|and) \S+ = \?|^create |^select ")
-"""In prompts, styles, patterns and queries."""
+OTHER: Final = re.compile(
+    r"##|; \}|\\|>&|\)\?|^[;(]|License|(set|where|and) \S+ = \?|^create |^select "
+)
+"""In prompts, styles, patterns, scripts, licences and queries."""
 
 FORMAT: Final = re.compile(r"%[sdr]|\{[a-z_]*:?[,\w.]*\}")
 """Where a value is filled in later."""

@@ -26,6 +26,9 @@ SEEN = {
 }
 """What a person pastes, and words of the heading that has to be among the first three results."""
 
+PAGES = {"price": "Prices", "install": "Install", "Agent": "Agent", "proxy": "wrap"}
+"""Words for which a page is the first result, and no message."""
+
 RESULTS = """() => [...document.querySelectorAll(".md-search-result__item")].slice(0, 3)
     .map((item) => [...item.querySelectorAll(":scope > a")].slice(0, 3).map((link) => link.innerText).join(" "))"""
 """What is seen of the first three results: a page, and its headings that are like the query."""
@@ -93,6 +96,7 @@ def test_a_pasted_message_is_found(tmp_path: Path, browser: Browser) -> None:
         page.goto(f"http://127.0.0.1:{server.server_port}/")
         page.locator(".md-search__input").click()
         found = {message: first_results(page, message) for message in SEEN}
+        pages = {word: first_results(page, word)[0] for word in PAGES}
         server.shutdown()
     lost = {
         message: found[message]
@@ -100,3 +104,4 @@ def test_a_pasted_message_is_found(tmp_path: Path, browser: Browser) -> None:
         if heading not in " ".join(found[message])
     }
     assert lost == {}
+    assert {word: title for word, title in pages.items() if PAGES[word] not in title} == {}
