@@ -104,4 +104,6 @@ def test_a_pasted_message_is_found(tmp_path: Path, browser: Browser) -> None:
         if heading not in " ".join(found[message])
     }
     assert lost == {}
-    assert {word: title for word, title in pages.items() if PAGES[word] not in title} == {}
+    assert {
+        word: title for word, title in pages.items() if PAGES[word] not in title
+    } == {}

@@ -76,7 +76,10 @@ def test_a_stored_event_brings_no_impossible_count_in() -> None:
     ("usage", "said"),
     [
         ({"prompt_token": 5}, "under no known name: prompt_token."),
-        ({"input_token": 5, "output_tokens": 2}, "known name: input_token, output_tokens."),
+        (
+            {"input_token": 5, "output_tokens": 2},
+            "known name: input_token, output_tokens.",
+        ),
         ({"output_tokens": 2}, "known name: output_tokens."),
         ({}, "known name: it is empty."),
         (b"nothing", "is no object that can be read."),
