@@ -13,6 +13,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from scripts.split_pages import anchor_of
+
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 ROOT = Path(__file__).parents[1]
@@ -210,14 +212,10 @@ def entry(path: str, name: str) -> str:
 def part_places(name: str) -> dict[str, str]:
     """The pages of a class's methods, by method, as its first page names them."""
     return {
-        method: f"{name.lower()}/{slug(part)}.md"
+        method: f"{name.lower()}/{anchor_of(part)}.md"
         for part, methods in PARTS.get(name, {}).items()
         for method in methods.split()
     }
-
-
-def slug(title: str) -> str:
-    return title.lower().replace(",", "").replace(" ", "-")
 
 
 def part_pages() -> dict[str, str]:
@@ -230,7 +228,7 @@ def part_pages() -> dict[str, str]:
                 ENTRY.format(path=f"ullage.{name}.{each}", level=2)
                 for each in methods.split()
             ]
-            made[f"reference/{name.lower()}/{slug(title)}.md"] = "\n".join(
+            made[f"reference/{name.lower()}/{anchor_of(title)}.md"] = "\n".join(
                 [head, *entries]
             )
     return made

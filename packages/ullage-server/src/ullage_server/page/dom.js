@@ -47,8 +47,10 @@ let pressed = null; // fulfilled when the button under the pointer is up again
 let release = null;
 const press = ({ target }) => {
   if (!target.closest("a[href], button, summary")) return;
-  pressed ??= new Promise((done) => (release = done));
-  setTimeout(lift, HELD_MS);
+  pressed ??= new Promise((done) => {
+    release = done;
+    setTimeout(done, HELD_MS);
+  });
 };
 const lift = () => setTimeout(() => (release?.(), (pressed = null))); // behind the click
 document.addEventListener("pointerdown", press, true);
