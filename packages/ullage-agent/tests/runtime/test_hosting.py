@@ -105,14 +105,12 @@ async def test_a_setting_that_changes_while_the_first_ones_are_written_counts(
 async def test_sessions_that_rest_are_closed_after_a_while_and_opened_again_when_needed(
     provider: str, tmp_path: Path
 ) -> None:
-    async with hosting(provider, tmp_path / "s.db", idle_s=0.05) as host:
+    async with hosting(provider, tmp_path / "s.db") as host:
         session = await host.begin("s")
-        host._used["s"] = math.inf  # on a busy machine it would be closed amid the call
         await session.ask("hello")
-        host._used["s"] = 0.0
-        while host.open_sessions:
-            await asyncio.sleep(0.01)
-        host._idle_s = 60.0
+        host._used["s"] = -math.inf
+        await host._close_unused()
+        assert not host.open_sessions
         again = await host.look("s")
         assert again is not session
         assert len(await again.messages()) == 2
@@ -121,14 +119,22 @@ async def test_sessions_that_rest_are_closed_after_a_while_and_opened_again_when
 async def test_a_session_is_not_idle_as_long_as_it_works(
     provider: str, tmp_path: Path
 ) -> None:
-    async with hosting(provider, tmp_path / "s.db", idle_s=0.01) as host:
+    async with hosting(provider, tmp_path / "s.db") as host:
         session = await host.begin("s")
         session._idle.clear()
-        host._used["s"] = before = 0.0
-        async with asyncio.timeout(60):
-            while host._used["s"] == before:
-                await asyncio.sleep(0.01)
+        host._used["s"] = -math.inf
+        await host._close_unused()
+        session._idle.set()
+        await host._close_unused()
         assert host.open_sessions
+
+
+async def test_a_host_closes_them_by_itself(provider: str, tmp_path: Path) -> None:
+    async with hosting(provider, tmp_path / "s.db", idle_s=0.01) as host:
+        await host.store.create("s")
+        await host.look("s")
+        while host.open_sessions:
+            await asyncio.sleep(0.01)
 
 
 def said(name: str) -> Message:

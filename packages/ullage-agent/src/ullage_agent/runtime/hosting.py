@@ -444,12 +444,16 @@ class Host:
     async def _close_idle(self) -> None:
         while True:
             await asyncio.sleep(min(self._idle_s, 30.0))
-            now = time.monotonic()
-            for name, session in list(self._sessions.items()):
-                if not session._is_idle:
-                    self._used[name] = now
-                elif now - self._used.get(name, now) > self._idle_s:
-                    await self.forget(name)
+            await self._close_unused()
+
+    async def _close_unused(self) -> None:
+        """Close the sessions that neither worked nor were asked for in the last ``idle_s``."""
+        now = time.monotonic()
+        for name, session in list(self._sessions.items()):
+            if not session._is_idle:
+                self._used[name] = now
+            elif now - self._used.get(name, now) > self._idle_s:
+                await self.forget(name)
 
 
 class TenantHost:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import asyncpg
 import pytest
@@ -107,11 +108,23 @@ class Pair:
         await self.hears._base.run(looking)
 
     async def lost(self) -> int:
-        """How many notifications are called lost by two looks: what the first one finds may still be told of."""
+        """How many notifications are called lost by two looks: what the first one finds may still be told of.
+
+        What is heard next may come from the tables, before its notification is sent.
+        """
+        await self.writes._base.run(self._sent)
         self.counting.lost = 0
         await self.look()
         await self.look()
         return self.counting.lost
+
+    async def _sent(self) -> None:
+        """Return once the server has each notification of the process that writes."""
+        news = self.writes._base._news
+        assert news is not None
+        await news._send()
+        async with news._lock:  # which a notification holds that is on its way
+            pass
 
     @contextmanager
     def losing(self) -> Iterator[None]:
@@ -133,6 +146,7 @@ async def pair(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     pair = Pair(writes, hears, database_url, counting, following, monkeypatch)
     await pair.next()
     yield pair
+    await cast(AsyncGenerator[object], following).aclose()
     await writes.close()
     await hears.close()
 
