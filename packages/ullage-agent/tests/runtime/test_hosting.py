@@ -24,7 +24,7 @@ from ullage.events import (
 )
 from ullage.messages import Message, TextPart
 from ullage.store.sqlite.store import SqliteStore
-from ullage.store.store import Unattended
+from ullage.store.store import SessionRow, Unattended
 from ullage_agent.runtime.dispatch import Embedded
 from ullage_agent.runtime.hosting import Host, is_child
 from ullage_agent.runtime.policy import RETRY_S, WOKEN_AT_ONCE
@@ -223,6 +223,33 @@ async def test_a_tool_call_s_session_is_not_driven(provider: str, tmp_path: Path
             isinstance(event, ReadingTaken | TurnStarted)
             for event in await child.history()
         )
+
+
+class FakeDeleting(SqliteStore):
+    """Another process deletes a session as soon as it was looked at, once."""
+
+    deletes = False
+
+    async def about(self, session: str) -> SessionRow:
+        found = await super().about(session)
+        if self.deletes:
+            self.deletes = False
+            await self.delete(session)
+        return found
+
+
+async def test_a_session_that_is_deleted_while_it_is_opened_is_not_begun_again(
+    provider: str, tmp_path: Path
+) -> None:
+    store = FakeDeleting(tmp_path / "s.db")
+    await store.create("s")
+    async with Host(haiku(store, base_url=provider)) as host:
+        store.deletes = True
+        with pytest.raises(SessionNotFound):
+            await host.look("s")
+        assert not host.open_sessions
+        assert await store.sessions() == []
+    await store.close()
 
 
 class FakeLeft(SqliteStore):

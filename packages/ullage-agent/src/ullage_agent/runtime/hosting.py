@@ -69,6 +69,10 @@ class HostedSession(Session[Any]):
         self._drives_here = host.drives > 0
         self._awaits_other = not host.attends
 
+    async def _place_in(self, store: SessionStore) -> str:
+        """The place of the session, which is not created: it was deleted while it is opened, or is there."""
+        return (await store.about(self.id)).place
+
     @property
     def _is_driven_elsewhere(self) -> bool:
         """Whether other processes drive the session: those of its place, or all but this one."""

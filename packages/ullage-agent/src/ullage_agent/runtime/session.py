@@ -104,7 +104,7 @@ from ullage.picture.shown import DrawnSession
 from ullage.store.naming import naming
 from ullage.store.policy import RECALL_TOKENS
 from ullage.store.recall import Recalled
-from ullage.store.store import QueueKind, Receipt, handle_of
+from ullage.store.store import QueueKind, Receipt, SessionStore, handle_of
 from ullage.store.waiting import edit, withdraw
 from ullage.tasks import start, stop, to_completion
 from ullage.threads import in_thread
@@ -252,7 +252,7 @@ class Session(Generic[OutputT]):
         try:
             if self._drives:
                 self._check_deps(shared)
-            place = await self._agent._create_if_new(self.id, self._settings)
+            place = await self._place_in(shared.store)
             self._shared = shared
             self._driver = Driver(
                 shared,
@@ -273,6 +273,10 @@ class Session(Generic[OutputT]):
         else:
             self._idle.set()
         return self
+
+    async def _place_in(self, store: SessionStore) -> str:
+        """The place of the session, which is created if it is new."""
+        return await self._agent._create_if_new(self.id, self._settings)
 
     async def __aexit__(self, *problem: object) -> None:
         await self.close(waits=problem[0] is None)
