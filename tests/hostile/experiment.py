@@ -44,10 +44,10 @@ class Patience(NamedTuple):
 
     settings: dict[str, Any]
     bound_s: float
-    after_s: float = 30.0
+    after_s: float = 60.0
 
 
-BRIEF = Patience({"timeout": 1.0, "tries": 1, "max_steps": 5}, bound_s=30.0)
+BRIEF = Patience({"timeout": 1.0, "tries": 1, "max_steps": 5}, bound_s=60.0)
 """For tests: every wait is short and nothing is asked twice. The bound is what a hung test would cost."""
 
 USUAL = Patience({"timeout": 1.3, "tries": 2, "max_steps": 8}, bound_s=20.0)

@@ -68,7 +68,7 @@ async def test_certificates_are_loaded_beside_the_loop(
 
 
 async def test_requests_that_begin_together_leave_connections_to_later_ones() -> None:
-    async with serving(Reply(chat("a"), before_s=0.1)) as server, Client() as client:
+    async with serving(Reply(chat("a"), together=5)) as server, Client() as client:
 
         async def call() -> None:
             async with client.send(post(server.endpoint())) as incoming:
