@@ -17,7 +17,15 @@ from typing import Any, cast
 import pytest
 
 from tests.agents import haiku
-from tests.server.served import Api, Frame, Local, frames_of, script, serving
+from tests.server.served import (
+    WAIT_S,
+    Api,
+    Frame,
+    Local,
+    frames_of,
+    script,
+    serving,
+)
 from ullage.events import DraftPiece, Event, Renamed
 from ullage.store.sqlite.store import SqliteStore
 from ullage.store.store import SessionStore
@@ -312,7 +320,7 @@ async def test_who_reads_nothing_holds_no_events(monkeypatch: pytest.MonkeyPatch
     read = partial(read_events, cast(SessionStore, store), "s", start)
     made = frames(read, asyncio.Event(), head=b"\n")
     got = await anext(made)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         got += await anext(made)
         await store.closed.wait()
     assert store.opened == 0
