@@ -153,6 +153,21 @@ async def test_a_head_that_comes_byte_by_byte_gets_no_more_time(
     server.close()
 
 
+async def test_a_client_that_was_refused_may_go_on_sending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = ClientConnections()
+    server = await served(kept)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(post("/x")[:-1])
+    assert (await read_message(reader)).startswith(b"HTTP/1.1 404 ")
+    pass_time(monkeypatch, 5)
+    await asyncio.sleep(0.01)
+    assert len(kept) == 1
+    writer.close()
+    server.close()
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"Content-Length: 100000000\r\n\r\nsix by", b"Content-Length: 6\r\n\r\n"],
