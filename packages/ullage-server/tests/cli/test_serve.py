@@ -49,7 +49,6 @@ def test_a_setting_without_its_tool_is_a_start_error(words: str, tmp_path: Path)
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
         cwd=tmp_path,
         env={**os.environ, "ANTHROPIC_API_KEY": "x", "ULLAGE_APPROVE": "write,shel"},
     )

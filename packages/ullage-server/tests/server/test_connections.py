@@ -107,7 +107,8 @@ def test_the_second_request_of_a_connection_has_a_limit_too(
 def test_a_client_that_reads_nothing_is_let_go(provider: str, tmp_path: Path) -> None:
     limits = TimeLimits(unread_s=0.6)
     with serving(provider, tmp_path / "s.db", limits=limits) as server:
-        name = server.api.session("unread")
+        settings = {"auto": False, "window": 100_000_000}
+        name = server.api.session("unread", settings=settings)
         for number in range(4):
             server.api.say(name, "x" * 900_000, id=f"m{number}")
         server.api.until(name)
