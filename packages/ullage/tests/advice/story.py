@@ -66,9 +66,7 @@ class Story:
         self._add(said(f"{call}.a", text, role="assistant", call=call))
         return self
 
-    def tool(
-        self, name: str, arguments: str, result: str, *pictures: ImagePart
-    ) -> Story:
+    def tool(self, name: str, arguments: str, result: str, *pictures: ImagePart) -> Story:
         """The model calls a tool, which returns this."""
         call = self._call(10)
         self.tool_calls += 1
