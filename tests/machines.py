@@ -36,6 +36,11 @@ def hurry(simulator: Server) -> None:
         loop.call_soon_threadsafe(simulator.app.close)
 
 
+def slow_down(simulator: Server) -> None:
+    """Answers that begin from now on have their pauses again, after ``hurry`` and the end of all answers."""
+    simulator.app._closing.clear()
+
+
 class Program:
     """A command of ``ullage`` that goes on until it is ended, in a process of its own. Its errors go to a file."""
 
