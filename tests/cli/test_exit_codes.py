@@ -61,7 +61,11 @@ FAILED = [
     Case("--json context LOG", 2, "stands behind the command, as in `ullage context"),
     Case("context --window many LOG", 2, "--window: 'many' is no number of tokens"),
     Case("context --at x LOG", 2, "--at: 'x' is no whole number"),
-    Case("context --estimator bppe LOG", 2, "can't be 'bppe'. Did you mean 'bpe'?"),
+    Case(
+        "context --estimator bppe LOG",
+        2,
+        "'bppe' is no choice of --estimator. Did you mean 'bpe'?",
+    ),
     Case("context LOG more", 2, "has no place for 'more'"),
     Case("context --at 99 LOG", 2, "There is no call number 99"),
     Case("context gone", 2, "There is no file gone"),
@@ -80,7 +84,7 @@ FAILED = [
     Case("mcp x", 2, "has no place for 'x'"),
     Case("admin approve nope", 2, "There is no session 'nope'"),
     Case("permissions --revoke nope", 2, "There is no permission 'nope'"),
-    Case("admin token", 2, "`ullage admin token` needs ACTION"),
+    Case("admin token", 2, "`ullage admin token` is incomplete: it needs ACTION"),
     Case("serve --live=x", 2, "takes no value, and was given 'x'"),
     Case("admin token ad", 2, "Did you mean `ullage admin token add`?"),
     Case("admin token revoke nope", 2, "There is no token 'nope'"),
@@ -91,8 +95,8 @@ FAILED = [
     Case("proxy --port TAKEN", 2, "is in use"),
     Case("install claude-cod", 2, "Did you mean 'claude-code'?"),
     Case("install codex --statusline", 2, "codex takes no status line"),
-    Case("install", 2, "`ullage install` needs CLIENT"),
-    Case("admin worker", 2, "`ullage admin worker` needs --store"),
+    Case("install", 2, "`ullage install` is incomplete: it needs CLIENT"),
+    Case("admin worker", 2, "`ullage admin worker` is incomplete: it needs --store"),
     Case("admin cluster", 2, "give --local"),
     Case(
         "admin worker --store gone --dispatch restate --no-token --restate-admin here",
@@ -203,5 +207,5 @@ def test_a_sentence_of_argparse_is_ours_with_an_end(
     with pytest.raises(SystemExit):
         made.parse_args([])
     assert capsys.readouterr().err == (
-        "ullage: `ullage run` needs QUESTION. `ullage run --help` says more.\n"
+        "ullage: `ullage run` is incomplete: it needs QUESTION. `ullage run --help` says more.\n"
     )

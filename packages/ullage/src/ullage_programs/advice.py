@@ -15,10 +15,12 @@ Remedied = Literal[
     "server",
     "tools",
     "outputs",
+    "results",
+    "pictures",
     "instructions",
     "cache",
 ]
-"""What a suggestion is about."""
+"""What a suggestion is about. Results and pictures are those of MCP servers."""
 
 
 class CompactionRule(NamedTuple):
@@ -42,11 +44,16 @@ class ProgramAdvice(NamedTuple):
     """What it keeps when it compacts; everything else becomes a summary but the system prompt and the tools."""
 
 
+_RESULT_TOKENS: Final = (
+    "a lower `result_tokens`: the rest of a long result is stored and can be read"
+)
+
 _OURS: Final = ProgramAdvice(
     {
         "server": '`enabled = false` of the server in the setting `mcp`, or `defer_tools = "always"`',
         "tools": 'name only the tools that are wanted in `tools`, or `defer_tools = "always"`',
-        "outputs": "a lower `result_tokens`: the rest of a long result is stored and can be read",
+        "outputs": _RESULT_TOKENS,
+        "results": _RESULT_TOKENS,
         "instructions": "shorten the files of `instructions`",
         "cache": "compact before a longer pause",
     }
@@ -56,6 +63,9 @@ _ANY: Final[dict[Remedied, str]] = {
     "server": "turn the server off where it is not needed",
     "tools": "declare only the tools that this task needs",
     "outputs": "cut the output in the command: `| tail -50`",
+    "results": "ask for less: a filter, a range or a limit among the arguments of the tool",
+    # README.md of https://github.com/microsoft/playwright-mcp (0.0.79)
+    "pictures": "smaller: `--viewport-size 800x600` of Playwright's server; none: `--image-responses omit`",
     "instructions": "shorten the file",
     "cache": "compact before a longer pause",
 }

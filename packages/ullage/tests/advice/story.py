@@ -18,6 +18,7 @@ from ullage.events import (
     ToolsChanged,
 )
 from ullage.messages import (
+    ImagePart,
     Message,
     SystemBlock,
     TextPart,
@@ -65,7 +66,7 @@ class Story:
         self._add(said(f"{call}.a", text, role="assistant", call=call))
         return self
 
-    def tool(self, name: str, arguments: str, result: str) -> Story:
+    def tool(self, name: str, arguments: str, result: str, *pictures: ImagePart) -> Story:
         """The model calls a tool, which returns this."""
         call = self._call(10)
         self.tool_calls += 1
@@ -74,9 +75,9 @@ class Story:
             id=f"{call}.call", call_id=call_id, name=name, arguments=arguments
         )
         self._add(Message(id=f"{call}.a", role="assistant", parts=(asked,), call=call))
-        content = TextPart(id=f"{call_id}.text", text=result)
+        content = (TextPart(id=f"{call_id}.text", text=result), *pictures)
         part = ToolResultPart(
-            id=f"{call_id}.result", call_id=call_id, name=name, content=(content,)
+            id=f"{call_id}.result", call_id=call_id, name=name, content=content
         )
         self._add(Message(id=f"{call_id}.r", role="tool", parts=(part,)))
         return self

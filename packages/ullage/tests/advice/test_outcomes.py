@@ -3,13 +3,23 @@
 import pytest
 
 from tests.advice.story import Story, prose, used
-from tests.advice.test_waste import GITHUB, instructed, outputs, reading, tools
+from tests.advice.test_waste import (
+    GITHUB,
+    SHOT,
+    instructed,
+    outputs,
+    picture,
+    pictured,
+    reading,
+    tools,
+)
 from ullage.advice.history import history_of
 from ullage.advice.outcomes import outcomes_of, until_removal
 from ullage.advice.policy import EXPECTED_OUTPUTS
 from ullage.advice.sentences import outcome_text
 from ullage.advice.suggestion import AdviceOutcome
 from ullage.events import Event, ToolsChanged
+from ullage.messages import ImagePart
 from ullage.meter.meter import Meter
 
 
@@ -62,8 +72,26 @@ def test_outputs_are_compared_by_command_where_long_ones_would_be_expected() -> 
     (outcome,) = between(outputs(prose(900)), story.billed())
     assert outcome.unit == "command"
     assert outcome.has_helped
-    assert "tokens a command" in outcome_text(outcome)
+    assert "tokens per command" in outcome_text(outcome)
     assert between(outputs(prose(900)), outputs(prose(20))) == ()
+
+
+@pytest.mark.parametrize("shots", [(), (picture(800, 600),)])
+def test_smaller_pictures_and_none_are_compared_by_mcp_call(
+    shots: tuple[ImagePart, ...],
+) -> None:
+    story = Story().user("go")
+    for _ in range(EXPECTED_OUTPUTS):
+        story.tool(SHOT, "{}", "A page.", *shots)
+    (outcome,) = between(pictured(picture(1440, 900)), story.billed())
+    assert (outcome.unit, outcome.has_helped) == ("MCP call", True)
+    assert "tokens per MCP call" in outcome_text(outcome)
+    assert outcome.measured >= 0.9 * outcome.promised
+
+
+def test_pictures_that_are_still_large_were_not_made_smaller() -> None:
+    told = pictured(*[picture(1440, 900)] * 3)
+    assert between(told, told) == ()
 
 
 def test_a_removal_within_a_session_is_measured_behind_it() -> None:

@@ -5,15 +5,17 @@ import pytest
 from tests.advice.story import Story, code, found, prose, used
 from tests.meter.session import tool
 from ullage.advice.history import history_of
-from ullage.advice.policy import ENOUGH_OUTPUT
+from ullage.advice.policy import ENOUGH_OUTPUT, LONG_OUTPUT, SMALL_PICTURE
 from ullage.advice.suggestion import Suggestion
 from ullage.advice.suggestions import advice_of
 from ullage.events import Event, MessageAdded
-from ullage.messages import Message, SystemBlock, TextPart, Tool
+from ullage.messages import ImagePart, Message, SystemBlock, TextPart, Tool
 from ullage.meter.meter import Meter
+from ullage_programs.advice import remedy_of
 
 LONG = prose(40)
 GITHUB = ("mcp__github__issue", "mcp__github__search")
+SHOT = "mcp__playwright__browser_take_screenshot"
 
 
 def tools(*names: str) -> tuple[Tool, ...]:
@@ -27,6 +29,20 @@ def reading(given: tuple[Tool, ...], calls: int = 8) -> list[Event]:
 
 def outputs(text: str, tool_name: str = "Bash") -> list[Event]:
     story = Story().user("go").tool(tool_name, '{"command":"make"}', text)
+    return story.chat(2).billed()
+
+
+def picture(width: int | None, height: int | None) -> ImagePart:
+    return ImagePart(id="shot", mime="image/png", width=width, height=height)
+
+
+def pictured(
+    *shots: ImagePart, text: str = "A page.", tool_name: str = SHOT
+) -> list[Event]:
+    """A session with two results that hold these pictures."""
+    story = Story().user("go")
+    for _ in range(2):
+        story.tool(tool_name, "{}", text, *shots)
     return story.chat(2).billed()
 
 
@@ -92,6 +108,51 @@ def test_a_long_output_saves_what_is_beyond_enough() -> None:
     told = outputs(prose(900))
     lost = used(told) - used(outputs("")) - ENOUGH_OUTPUT
     assert holds(suggested(told, "long_output"), lost)
+
+
+def test_a_long_result_of_an_mcp_server_has_a_suggestion_of_its_own() -> None:
+    told = outputs(prose(900), GITHUB[0])
+    suggestion = suggested(told, "long_result")
+    assert suggestion.title == "1 MCP call with an output above 4,000 tokens"
+    assert f"MAX_MCP_OUTPUT_TOKENS={LONG_OUTPUT}" in suggestion.how
+    lost = used(told) - used(outputs("", GITHUB[0])) - ENOUGH_OUTPUT
+    assert holds(suggestion, lost)
+    assert found(told, "long_output") is None
+
+
+def test_large_pictures_save_what_small_ones_would_not_cost() -> None:
+    told = pictured(picture(1440, 900))
+    suggestion = suggested(told, "pictures")
+    assert suggestion.title == "2 MCP calls with a picture above 800 x 600"
+    lost = used(told) - used(pictured(picture(**SMALL_PICTURE)))
+    assert abs(suggestion.saving.tokens - lost) <= 0.02 * lost
+    assert holds(suggestion, lost)
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(800, 600), (640, 400), (1440, 9_000), (None, None), (0, 0)]
+)
+def test_small_pictures_whole_pages_and_unknown_sizes_are_not_counted(
+    width: int | None, height: int | None
+) -> None:
+    assert found(pictured(picture(width, height)), "pictures") is None
+
+
+def test_pictures_that_no_mcp_server_took_are_not_counted() -> None:
+    assert found(pictured(picture(1440, 900), tool_name="Read"), "pictures") is None
+
+
+def test_a_result_with_a_picture_and_a_long_text_is_counted_once() -> None:
+    told = pictured(picture(1440, 900), text=prose(900))
+    suggestion = suggested(told, "pictures")
+    assert found(told, "long_result") is None
+    lost = used(told) - used(pictured(picture(800, 600), text=prose(900)))
+    assert holds(suggestion, lost)
+
+
+def test_the_remedy_for_pictures_names_the_size_that_is_counted() -> None:
+    size = "{width}x{height}".format_map(SMALL_PICTURE)
+    assert f"--viewport-size {size}" in remedy_of("", "pictures")
 
 
 def test_a_long_file_and_a_short_output_are_no_long_output() -> None:

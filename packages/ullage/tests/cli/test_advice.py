@@ -104,7 +104,7 @@ def test_no_content_names_no_file_and_no_title(capsys: CaptureFixture[str]) -> N
 def test_json_has_the_items_of_a_suggestion(capsys: CaptureFixture[str]) -> None:
     assert main(["context", str(SESSION), "--advice", "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
-    suggestion = whole["advice"]["suggestions"][0]
+    suggestion = whole["advice"]["suggestions"][1]
     item = whole["history"]["items"][suggestion["items"][0][0]]
     assert suggestion["kind"] == "long_output"
     assert item["label"].startswith("Bash docker compose logs")
@@ -113,4 +113,5 @@ def test_json_has_the_items_of_a_suggestion(capsys: CaptureFixture[str]) -> None
 def test_advice_before_a_call_is_that_of_its_time(capsys: CaptureFixture[str]) -> None:
     assert main(["context", str(SESSION), "--advice", "--at", "2"]) == 0
     out = capsys.readouterr().out
-    assert "Nothing worth leaving out was found in 1 call." in out
+    assert "1 MCP call with a picture above 800 x 600" in out
+    assert "Advice   1 suggestion: " in out

@@ -155,8 +155,10 @@ def test_the_room_to_a_compaction_that_is_not_known_is_a_question_mark() -> None
     known = session()
     assert known.reading is not None
     doubtful = msgspec.structs.replace(known.reading, threshold=unknown)
-    line = drawn(msgspec.structs.replace(known, reading=doubtful))[2]
-    assert " ? " in line
+    lines = drawn(msgspec.structs.replace(known, reading=doubtful))
+    assert " ? " in lines[2]
+    assert "? compaction threshold unknown" in lines
+    assert "threshold unknown" not in "".join(drawn(known))
 
 
 def test_a_cost_that_is_not_known_is_a_question_mark_and_never_nothing() -> None:

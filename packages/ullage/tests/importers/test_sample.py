@@ -36,13 +36,13 @@ def test_it_is_read_whole_and_holds_a_failed_call_and_a_compaction(
     assert len([after for before, after in pairwise(sizes) if after < before]) == 1
 
 
-def test_it_is_nearly_full_and_three_suggestions_save_dollars(
+def test_it_is_nearly_full_and_four_suggestions_save_dollars(
     sample: ImportedSession,
 ) -> None:
     history, advice = advised(sample)
     assert 150_000 < history.used < 160_000
     kinds = {each.kind for each in advice.suggestions}
-    assert kinds == {"long_output", "unused_server", "cache"}
+    assert kinds == {"pictures", "long_output", "unused_server", "cache"}
     assert all((each.saving.usd or 0) > 1 for each in advice.suggestions)
     assert advice.total.usd and advice.usd and advice.total.usd > 0.3 * advice.usd
     (cause,) = [each for each in history.causes.values() if each and each.usd]

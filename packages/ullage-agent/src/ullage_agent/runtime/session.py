@@ -602,10 +602,10 @@ class Session(Generic[OutputT]):
         if output is None and not self._open.guardrails.outputs:
             result = await self._wait()
         else:
-            result = await self._settled(output)
+            result = await self._checked_result(output)
         return result.or_raise() if check else result
 
-    async def _settled(self, output: OutputType[Any] | None) -> Result[Any]:
+    async def _checked_result(self, output: OutputType[Any] | None) -> Result[Any]:
         """The result once the answer fits its type and the guardrails. Raises ``AnswerInvalid`` after so many wrong
         answers more.
 

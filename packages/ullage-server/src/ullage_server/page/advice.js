@@ -45,7 +45,7 @@ function savingText({ tokens = 0, low = 0, high = 0, so_far = 0, usd = null }) {
 }
 
 function followed(outcomes) {
-  const entry = (one) => h("li", {}, `${firstLine(one.title, 200)}: promised ${number(one.promised)} tokens a ${one.unit}, measured ${number(one.measured)}${one.has_helped ? "" : ". It did not help"}`);
+  const entry = (one) => h("li", {}, `${firstLine(one.title, 200)}: promised ${number(one.promised)} tokens per ${one.unit}, measured ${number(one.measured)}${one.has_helped ? "" : ". It did not help"}`);
   return outcomes.length ? [h("h4", { class: "ahead" }, "Followed since"), h("ul", { class: "followed" }, outcomes.map(entry))] : null;
 }
 

@@ -162,7 +162,9 @@ class ItemFollower:
             known = before.get(part.id)
             if known is not None and known.content == part:
                 first_call = known.item.first_call
-            now[part.id] = held_part(part, cost, entry.id, first_call, self._calls)
+            now[part.id] = held_part(
+                part, cost, entry.id, first_call, self._calls, self.fold.forecaster.media
+            )
         for part_id, held in before.items():
             kept = now.get(part_id)
             if kept is None or kept.item.first_call != held.item.first_call:

@@ -8,15 +8,17 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ullage.advice.lives import ItemLife
+from ullage.advice.policy import SMALL_PICTURE
 from ullage.advice.tool_calls import CallFacts, ResultFacts
 from ullage.messages import (
+    ImagePart,
     Part,
     SystemBlock,
     Tool,
     ToolCallPart,
     ToolResultPart,
 )
-from ullage.meter.cost import PartCost
+from ullage.meter.cost import MediaCost, PartCost
 from ullage.meter.opening import OpeningWidths
 from ullage.meter.policy import MEDIA_DOUBT, REASONING_DOUBT
 from ullage.meter.shares import DEFERRED, REASONING, SYSTEM_ROWS
@@ -50,8 +52,26 @@ def sized(item: ItemLife, tokens: int, widths: OpeningWidths) -> ItemLife:
     return replace(item, tokens=tokens, low=low, high=tokens + ceil(doubt))
 
 
+def oversize(result: ToolResultPart, tokens: float, media: MediaCost) -> float:
+    """The share of a result that its pictures have beyond a small one.
+
+    A picture of a whole page is as high as the page, whatever the window: it is left as it is.
+    """
+    beyond = 0.0
+    for part in result.content:
+        if isinstance(part, ImagePart) and (part.width or 0) > (part.height or 0) > 0:
+            small = media(replace(part, **SMALL_PICTURE), True)
+            beyond += max(0.0, media(part, True) - small)
+    return beyond / max(1.0, beyond, tokens)
+
+
 def held_part(
-    part: Part, cost: PartCost, message: str, first_call: int, calls: CallFacts
+    part: Part,
+    cost: PartCost,
+    message: str,
+    first_call: int,
+    calls: CallFacts,
+    media: MediaCost,
 ) -> HeldItem:
     """A part in view."""
     facts = ResultFacts(label=cost.name)
@@ -67,6 +87,8 @@ def held_part(
         server=facts.server,
         path=facts.path,
     )
+    if isinstance(part, ToolResultPart) and facts.server:
+        item = replace(item, oversize=oversize(part, cost.tokens, media))
     return HeldItem(part, item, cost.tokens)
 
 

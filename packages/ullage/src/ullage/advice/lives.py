@@ -39,6 +39,8 @@ class ItemLife(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The MCP server of the tool."""
     path: str = ""
     """The file that the tool was called for."""
+    oversize: float = 0.0
+    """The share of an MCP server's result that its pictures have beyond ``policy.SMALL_PICTURE``."""
     is_summed: bool = True
     """False for what is not part of the total, such as tools that are loaded on demand."""
 

@@ -12,11 +12,16 @@ from ullage.advice.policy import (
     EXPECTED_OUTPUTS,
     FOLLOWED_SHARE,
     HELPED_SHARE,
-    LONG_OUTPUT,
 )
-from ullage.advice.suggestion import AdviceOutcome
+from ullage.advice.suggestion import AdviceOutcome, SuggestionKind
 from ullage.advice.suggestions import advice_of
-from ullage.advice.waste import is_instruction, is_output
+from ullage.advice.waste import (
+    LONG,
+    is_instruction,
+    is_mcp_result,
+    is_output,
+    long_kind,
+)
 from ullage.events import Event, SystemChanged, ToolsChanged
 from ullage.meter.meter import Meter
 
@@ -40,10 +45,10 @@ def outcomes_of(
         old, new = _items(before, belongs), _items(later, belongs)
         kept = {item.tool or item.label: item.tokens for item in new}
         unit, units, units_now = "call", 1, 1
-        if belongs is is_output:
+        if kinds[0] in LONG:
             if _long(new) or _long(old) * len(new) < EXPECTED_OUTPUTS * len(old):
                 continue
-            unit, units, units_now = "command", len(old), len(new)
+            unit, units, units_now = LONG[kinds[0]][0], len(old), len(new)
             kept = {}
         titles: list[str] = []
         promised = 0.0
@@ -95,18 +100,20 @@ def _is_tool(item: ItemLife) -> bool:
     return item.category == TOOLS
 
 
-_KINDS: Final[dict[Callable[[ItemLife], bool], tuple[str, ...]]] = {
+_KINDS: Final[dict[Callable[[ItemLife], bool], tuple[SuggestionKind, ...]]] = {
     _is_tool: ("unused_server", "unused_tools"),
     is_instruction: ("instructions",),
     is_output: ("long_output",),
+    is_mcp_result: ("long_result", "pictures"),
 }
 """Which items a kind of suggestion is about."""
 
 
 def _items(history: WindowHistory, belongs: Callable[[ItemLife], bool]) -> list[ItemLife]:
-    """Those of the next request; of outputs also those that have left."""
+    """Those of the next request; of results also those that have left."""
     found = filter(belongs, history.items)
-    return [item for item in found if item.last_call is None or belongs is is_output]
+    has_left = belongs in (is_output, is_mcp_result)
+    return [item for item in found if item.last_call is None or has_left]
 
 
 def _weight(items: Sequence[ItemLife]) -> int:
@@ -114,4 +121,4 @@ def _weight(items: Sequence[ItemLife]) -> int:
 
 
 def _long(items: Sequence[ItemLife]) -> int:
-    return sum(item.tokens >= LONG_OUTPUT for item in items)
+    return sum(long_kind(item) is not None for item in items)

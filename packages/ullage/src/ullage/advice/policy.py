@@ -32,6 +32,9 @@ LONG_OUTPUT = 4_000
 ENOUGH_OUTPUT = 2_000
 """Tokens that are taken to be enough of one: a beginning and an end."""
 
+SMALL_PICTURE = {"width": 800, "height": 600}
+"""Pixels that are taken to be enough of a picture: a browser's window in which pages can still be read."""
+
 INSTRUCTION_LINES = 200
 """Of an instruction file (https://code.claude.com/docs/en/memory names this number)."""
 

@@ -58,7 +58,9 @@ def saving_text(saving: TokenSaving) -> str:
 
 def outcome_text(outcome: AdviceOutcome) -> str:
     """What was promised and what was saved, in a sentence."""
-    text = f"{outcome.title}: promised {number(outcome.promised)} tokens a {outcome.unit}"
+    text = (
+        f"{outcome.title}: promised {number(outcome.promised)} tokens per {outcome.unit}"
+    )
     text += f", measured {number(outcome.measured)}"
     return text if outcome.has_helped else text + ". It did not help"
 

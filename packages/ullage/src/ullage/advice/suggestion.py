@@ -15,7 +15,13 @@ from ullage.events import Event
 from ullage_programs.advice import Remedied, remedy_of
 
 SuggestionKind = Literal[
-    "unused_server", "unused_tools", "long_output", "instructions", "cache"
+    "unused_server",
+    "unused_tools",
+    "long_output",
+    "long_result",
+    "pictures",
+    "instructions",
+    "cache",
 ]
 
 

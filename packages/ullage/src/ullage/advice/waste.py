@@ -1,4 +1,4 @@
-"""What fills the window for nothing: tools that are never called, long outputs, long instruction files."""
+"""What fills the window for nothing: tools that are never called, long outputs, large pictures, long instructions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from ullage.advice.policy import (
     FEWEST_REQUESTS,
     INSTRUCTION_LINES,
     LONG_OUTPUT,
+    SMALL_PICTURE,
 )
 from ullage.advice.savings import SavedShare
-from ullage.advice.suggestion import AdviceInput, Suggestion, name_of, plural
+from ullage.advice.suggestion import (
+    AdviceInput,
+    Suggestion,
+    SuggestionKind,
+    name_of,
+    plural,
+)
 from ullage.advice.tool_calls import server_of
 from ullage.events import (
     CompactionCommitted,
@@ -26,6 +33,7 @@ from ullage.events import (
 from ullage.messages import Message, TextPart
 from ullage.meter.cost import TOOL_CALLS, TOOL_RESULTS
 from ullage.meter.shares import SYSTEM_ROWS
+from ullage_programs.advice import Remedied
 
 SHELLS: Final = frozenset(
     {
@@ -92,6 +100,11 @@ def is_output(item: ItemLife) -> bool:
     return item.category == TOOL_RESULTS and item.tool.lower() in SHELLS
 
 
+def is_mcp_result(item: ItemLife) -> bool:
+    """Whether it is what a tool of an MCP server returned."""
+    return item.category == TOOL_RESULTS and item.server != ""
+
+
 def is_instruction(item: ItemLife) -> bool:
     """Whether it is instructions that a person can shorten."""
     if item.message:
@@ -100,19 +113,48 @@ def is_instruction(item: ItemLife) -> bool:
     return item.category in INSTRUCTIONS
 
 
+_OUTPUT: Final = f"an output above {LONG_OUTPUT:,} tokens"
+_CUT: Final = f"a cut to {ENOUGH_OUTPUT:,}"
+_PIXELS: Final = "{width} x {height}".format_map(SMALL_PICTURE)
+
+LONG: Final[dict[SuggestionKind, tuple[str, str, str, Remedied]]] = {
+    "long_output": ("command", _OUTPUT, _CUT, "outputs"),
+    "long_result": ("MCP call", _OUTPUT, _CUT, "results"),
+    "pictures": ("MCP call", f"a picture above {_PIXELS}", _PIXELS, "pictures"),
+}
+"""Of results that can be shorter: what one comes from, how it is too long, what is enough, and the remedy."""
+
+
+def long_kind(item: ItemLife) -> SuggestionKind | None:
+    """What is suggested for a result that is longer than it need be; ``None`` for all other items."""
+    if item.oversize:
+        return "pictures"
+    if item.tokens >= LONG_OUTPUT:
+        if is_output(item):
+            return "long_output"
+        if is_mcp_result(item):
+            return "long_result"
+    return None
+
+
 def long_outputs(given: AdviceInput) -> list[Suggestion]:
-    """Outputs of commands above ``LONG_OUTPUT``, as if they were cut to ``ENOUGH_OUTPUT``."""
-    shares: list[SavedShare] = []
-    for place, item in enumerate(given.history.items):
-        if is_output(item) and item.tokens >= LONG_OUTPUT:
-            shares.append(SavedShare(place, 1 - ENOUGH_OUTPUT / item.tokens))
-    if not shares:
-        return []
-    commands = plural(len(shares), "command")
-    title = f"{commands} with an output above {LONG_OUTPUT:,} tokens"
-    text = f"what a cut to {ENOUGH_OUTPUT:,} saves: {given.largest_names(shares)}"
-    how = given.remedy("outputs")
-    return [given.without(shares, "long_output", title, text, how)]
+    """Outputs of commands and MCP servers above ``LONG_OUTPUT``, as if they were cut to ``ENOUGH_OUTPUT``.
+
+    Large pictures of MCP servers are as if they had the size of ``SMALL_PICTURE``; what is beside one is not cut.
+    """
+    found: list[Suggestion] = []
+    for kind, (one, long, enough, remedied) in LONG.items():
+        shares: list[SavedShare] = []
+        for place, item in enumerate(given.history.items):
+            if long_kind(item) == kind:
+                share = item.oversize or 1 - ENOUGH_OUTPUT / item.tokens
+                shares.append(SavedShare(place, share))
+        if shares:
+            title = f"{plural(len(shares), one)} with {long}"
+            text = f"what {enough} saves: {given.largest_names(shares)}"
+            how = given.remedy(remedied)
+            found.append(given.without(shares, kind, title, text, how))
+    return found
 
 
 def long_instructions(given: AdviceInput) -> list[Suggestion]:

@@ -81,7 +81,7 @@ def plain_words(program: str, message: str) -> str:
     if missing:
         has_model = "--model" in missing.split(", ")
         example = ", as in --model anthropic:claude-haiku-4-5" if has_model else ""
-        return f"`{program}` needs {missing.replace(', ', ' and ')}{example}"
+        return f"`{program}` is incomplete: it needs {missing.replace(', ', ' and ')}{example}"
     subject, _, value = message.partition(": ignored explicit argument ")
     return f"{subject} takes no value, and was given {value}" if value else message
 
@@ -97,7 +97,7 @@ def unknown_choice(program: str, action: argparse.Action, value: str) -> str:
         return f"There is no command {value!r}.{hint or _listed(known)}"
     name = " or ".join(action.option_strings) or str(action.metavar or action.dest)
     hint = f" Did you mean {meant!r}?" if meant else ""
-    return f"{name} can't be {value!r}.{hint}{_listed(known)}"
+    return f"{value!r} is no choice of {name}.{hint}{_listed(known)}"
 
 
 def unknown_words(program: str, options: Iterable[str], unknown: Sequence[str]) -> str:

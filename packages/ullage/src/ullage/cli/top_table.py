@@ -151,6 +151,8 @@ def _below(running: Running, view: TopView) -> list[Line]:
         marks.append("+ at least")
     if "?" in money:
         marks.append("? price unknown")
+    if any(each.reading and _room(each.reading).text == "?" for each in sessions):
+        marks.append("? compaction threshold unknown")
     if marks:
         lines.append((Span(" · ".join(marks), "dim"),))
     for problem in running.problems:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from ullage_programs.advice import CompactionRule, ProgramAdvice
 
+_OUTPUT_LIMIT = "`tool_output_token_limit` in ~/.codex/config.toml cuts every output"
+
 ADVICE = ProgramAdvice(
     {
         "server": "`enabled = false` below [mcp_servers.{0}] in ~/.codex/config.toml",
         "tools": "`disabled_tools` of its MCP server in ~/.codex/config.toml",
-        "outputs": "`tool_output_token_limit` in ~/.codex/config.toml cuts every output",
+        "outputs": _OUTPUT_LIMIT,
+        "results": _OUTPUT_LIMIT,
         "instructions": "shorten AGENTS.md; `project_doc_max_bytes` in config.toml cuts it",
         "cache": "`/compact` before a longer pause",
     },
