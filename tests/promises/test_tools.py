@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,10 +48,13 @@ async def hangs() -> str:
     return "never"
 
 
+may_wake = threading.Event()
+
+
 @tool(timeout_s=0.1)
 def sleeps() -> str:
     """Sleep in a thread."""
-    time.sleep(3.0)
+    may_wake.wait(600)
     return "late"
 
 
@@ -95,7 +98,11 @@ async def test_a_turn_goes_on_whatever_its_tools_do(
     with running(calling(*OUTCOMES)) as server:
         agent = stage.agent_for(tmp_path / "s.db", tools=WILD, server=server)
         async with agent.session("s", **speaker.settings()) as session:
-            result = await session.ask("Please do all of it.")
+            may_wake.clear()
+            try:
+                result = await session.ask("Please do all of it.")
+            finally:
+                may_wake.set()
             assert (result.text, result.reason) == ("That is all.", "finished")
             events, messages = await session.history(), await session.messages()
         calls = {
@@ -138,8 +145,7 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
         return f"waited {seconds}"
 
     calls = [
-        {"name": "wait", "arguments": {"seconds": seconds}}
-        for seconds in (0.15, 0.0, 0.08)
+        {"name": "wait", "arguments": {"seconds": seconds}} for seconds in (1.0, 0.0, 0.5)
     ]
     scenario = stage.script(
         {"when": {"contains": "all of it", "after": "user"}, "calls": calls},
@@ -153,9 +159,7 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
             events = await session.history()
         body = stage.said_to_model(stage.generated(server)[-1])
         assert (
-            body.index("waited 0.15")
-            < body.index("waited 0.0")
-            < body.index("waited 0.08")
+            body.index("waited 1.0") < body.index("waited 0.0") < body.index("waited 0.5")
         )
         recorded = [
             part.text
@@ -163,7 +167,7 @@ async def test_results_go_out_in_the_order_of_the_calls_however_they_end(
                 event.message for event in stage.of_kind(events, MessageAdded)
             )
         ]
-        assert recorded == ["waited 0.0", "waited 0.08", "waited 0.15"]
+        assert recorded == ["waited 0.0", "waited 0.5", "waited 1.0"]
 
 
 @pytest.mark.parametrize("how", ["agent", "tool"])
