@@ -23,7 +23,7 @@ from bench.clients.terminal import Terminal, started
 from scripts.house.pages import blocks
 from scripts.repository import ROOT, committed
 
-LONGEST_S: Final = 300
+LONGEST_S: Final = 900
 SESSION: Final = str(ROOT / "examples" / "session.jsonl")
 
 PAGES: Final = ("install", "claude-code", "loop", "agent", "service")
@@ -192,6 +192,7 @@ def try_page(page: str, clone: Path, home: Path) -> None:
     }
     text = (clone / "docs" / "start" / f"{page}.md").read_text("utf-8")
     with started(["bash", "-c", SHELL], clone, environment) as terminal:
+        terminal.wait(lambda: bool(PROMPT.search(terminal.text)), LONGEST_S)
         for block in blocks(text):
             if block.language == "sh":
                 for line in block.text.splitlines():

@@ -18,9 +18,27 @@ from tests.server.served import MODEL, WAIT_S, Process, first_line, patiently, p
 from ullage.events import CallStarted, Event
 from ullage.store.store import SessionRow
 from ullage_cluster.postgres.store import PostgresStore
+from ullage_simulators import Server
 
 STORY = {"text": "The cask was filled in spring and by autumn it was opened again. " * 12}
 """An answer of 156 words, that the simulator gives piece by piece."""
+
+PIECE_S = 0.5
+"""Seconds between the pieces of an answer that lasts until ``hurry``, or half a minute if it is ``STORY``."""
+
+
+def hurry(simulator: Server) -> None:
+    """From now on all pieces come at once: a test that needs an answer to last does not guess for how long."""
+    loop = vars(simulator.app._closing).get("_loop")
+    if loop is None:  # no answer waits
+        simulator.app.close()
+    else:
+        loop.call_soon_threadsafe(simulator.app.close)
+
+
+def slow_down(simulator: Server) -> None:
+    """Answers that begin from now on have their pauses again, after ``hurry`` and the end of all answers."""
+    simulator.app._closing.clear()
 
 
 class Program:

@@ -59,7 +59,7 @@ def connected(path: str) -> str:
 
 def status_of(port: int, path: str, method: str = "GET") -> str:
     """The status that a server of this machine answers with."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
         )

@@ -13,7 +13,7 @@ NODE = "24.21.0"
 """Three clients need 22 or newer. The npm package ``node`` brings the program."""
 
 INSTALLED_IN_S = 900
-ANSWERS_IN_S = 30
+ANSWERS_IN_S = 120
 ERROR_LINES = 5
 
 

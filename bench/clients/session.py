@@ -30,7 +30,7 @@ from bench.clients.serving import Simulators, proxying, serving
 from bench.clients.terminal import LONG_S, QUIET_S, Terminal, started
 from ullage_simulators.server import Exchange
 
-TURN_LIMIT_S = 120
+TURN_LIMIT_S = 300
 """After this a client is ended, and what it printed is shown. The slowest run took 15 s on two busy cores."""
 
 EXITED = "it ended with exit code"

@@ -161,6 +161,7 @@ def test_all_turns_are_typed_into_one_run_at_a_terminal(
 ) -> None:
     for module in (session, terminal):
         monkeypatch.setattr(module, "QUIET_S", 0.3)
+    monkeypatch.setattr(session, "ASKS_IN_S", 300)  # another Enter is another request
     script = tmp_path / "typed.py"
     script.write_text(AT_A_TERMINAL, encoding="utf-8")
     turns = (Turn("Hello.", first=True), Turn("And now?"))

@@ -57,7 +57,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the pages are."""
     store = tmp_path_factory.mktemp("web") / "s.db"
     with (
-        running(script(*ANSWERS, delay_s=0.01)) as provider,
+        running(script(*ANSWERS, delay_s=0.03)) as provider,
         serving(
             provider.url("anthropic"), store, token=TOKEN, tools=[stock, order]
         ) as server,

@@ -24,6 +24,7 @@ from ullage.encoding import encode
 from ullage.errors import UllageError
 from ullage.events import Event, MessageAdded
 from ullage.messages import ToolCallPart, ToolResultPart
+from ullage.wire.client import Timeouts
 from ullage_agent.runtime.agent import Agent
 from ullage_agent.runtime.outcome import Result
 from ullage_agent.runtime.session import Session
@@ -39,15 +40,19 @@ FINISHED = ("finished", "length", "refused")
 LONGEST_NOTE = 4_000
 
 
+PATIENT_S = 60.0
+"""How long a provider is waited for that does not keep the agent waiting."""
+
+
 class Patience(NamedTuple):
     """How long the agent waits, and how long the experiment waits for the agent."""
 
     settings: dict[str, Any]
     bound_s: float
-    after_s: float = 30.0
+    after_s: float = 90.0
 
 
-BRIEF = Patience({"timeout": 1.0, "tries": 1, "max_steps": 5}, bound_s=30.0)
+BRIEF = Patience({"timeout": 1.0, "tries": 1, "max_steps": 5}, bound_s=60.0)
 """For tests: every wait is short and nothing is asked twice. The bound is what a hung test would cost."""
 
 USUAL = Patience({"timeout": 1.3, "tries": 2, "max_steps": 8}, bound_s=20.0)
@@ -118,7 +123,10 @@ class Experiment:
         self.store = directory / "sessions.db"
         self.patience = patience
         self.verdict = Verdict(behaviour=behaviour.name, wire=wire.name)
-        self._agent = agent_for(wire, control.address, self.store, patience.settings)
+        settings = dict(patience.settings)
+        if behaviour.must == "finishes" or behaviour.says:
+            settings["timeout"] = PATIENT_S  # no wait is part of the attack
+        self._agent = agent_for(wire, control.address, self.store, settings)
         self._session: Session = self._agent.session(SESSION)
 
     def _hold(self, holds: object, problem: str) -> None:
@@ -188,6 +196,8 @@ class Experiment:
     async def aftermath(self, simulator: Server) -> None:
         """The same session goes on in the same process, then in another agent with a strict provider."""
         await self.control.calm()
+        if self._agent._shared is not None:  # a busy machine is no attack
+            self._agent._shared.client.timeouts = Timeouts.of(PATIENT_S)
         try:
             async with asyncio.timeout(self.patience.after_s):
                 if self.verdict.outcome == "no end":

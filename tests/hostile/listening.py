@@ -29,7 +29,7 @@ def stranger() -> Iterator[Stranger]:
             except OSError:
                 return
             with connection, suppress(OSError):
-                connection.settimeout(2)
+                connection.settimeout(60)
                 requests.append(connection.recv(65_536))
                 connection.sendall(
                     b"HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"

@@ -33,7 +33,7 @@ opener = urllib.request.build_opener()
 for address in set(re.findall(r"http://127[.]0[.]0[.]1:[0-9]+/[a-z0-9-]+", said)):
     request = urllib.request.Request(address + "/v1/x", b"the conversation", {{"x-api-key": "{key}"}})
     try:
-        opener.open(request, timeout=20)
+        opener.open(request, timeout=60)
     except OSError:
         pass
 print("started")

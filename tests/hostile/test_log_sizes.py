@@ -105,9 +105,11 @@ def test_an_uploaded_log_takes_memory_by_its_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", first_of(sorted(SESSIONS)))
 def test_reading_a_log_takes_time_by_its_size(program: str, tmp_path: Path) -> None:
     small, large = (list(logs_of(program, size))[-1] for size in (400_000, 1_600_000))
-    costs = costs_of(written([small, SizedLog("more", large.data)], tmp_path))
-    assert costs[small.holds].told == costs["more"].told
-    assert costs["more"].cpu_s < MOST_GROWTH * costs[small.holds].cpu_s
+    paths = written([small, SizedLog("more", large.data)], tmp_path)
+    tries = [costs_of(paths) for _ in range(3)]
+    assert len({costs[holds].told for costs in tries for holds in paths}) == 1
+    least = {holds: min(costs[holds].cpu_s for costs in tries) for holds in paths}
+    assert least["more"] < MOST_GROWTH * least[small.holds]
 
 
 @pytest.mark.parametrize("program", first_of(sorted(DOCUMENTS)))

@@ -93,6 +93,7 @@ def test_a_pasted_message_is_found(tmp_path: Path, browser: Browser) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_page()
+        page.set_default_timeout(120_000)
         page.goto(f"http://127.0.0.1:{server.server_port}/")
         page.locator(".md-search__input").click()
         found = {message: first_results(page, message) for message in SEEN}

@@ -40,7 +40,7 @@ from ullage_simulators.scenario import Scenario
 
 EVERY = 1
 SAMPLED = 8
-DELAY_S = 0.06
+DELAY_S = 0.1
 LANES = 3
 """So many cancels at a time, each with a server of its own: an answer is waited for more than worked on."""
 

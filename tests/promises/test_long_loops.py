@@ -52,7 +52,7 @@ class Suspended(Exception):
 
 def loop_script() -> Scenario:
     slow = [
-        {"kind": "slow", "request": number, "seconds": 0.03}
+        {"kind": "slow", "request": number, "seconds": 0.3}
         for number in (CANCELLED, SUSPENDED)
     ]
     calls = [{"name": "look", "arguments": {"room": room}} for room in ("hall", "yard")]

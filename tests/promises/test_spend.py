@@ -128,10 +128,10 @@ async def test_a_cancelled_call_is_spend_near_what_was_charged_for_it(
     scenario = script(
         {
             "when": {"contains": "story"},
-            "text": "Once there was a cask in a cellar, full of old wine. " * 20,
+            "text": "Once there was a cask in a cellar, full of old wine. " * 80,
         },
         {"text": WORDY},
-        server={"delay_s": 0.002},
+        faults=[{"kind": "slow", "request": 4, "seconds": 0.05}],
     )
     with running(scenario) as server:
         agent = agent_for(tmp_path / "s.db", server=server)

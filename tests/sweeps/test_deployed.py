@@ -15,12 +15,12 @@ import httpx2
 import pytest
 
 from tests.deployed import GIVEN, Deployment, deployed
-from tests.machines import STORY
+from tests.machines import STORY, hurry, slow_down
 from tests.promises.stage import of_kind
 from tests.server.served import frames_of, patiently, script
 from ullage.events import CallStarted, Event, MessageAdded, Queued, TurnEnded
 from ullage_cluster.postgres.store import PostgresStore
-from ullage_simulators import running
+from ullage_simulators import Server, running
 
 COUNT = 6
 
@@ -82,11 +82,14 @@ def ledger(here: Deployment, name: str) -> list[Event]:
 
 
 @contextmanager
-def streaming(here: Deployment, round: str, *, cut: bool = False) -> Iterator[list[str]]:
+def streaming(
+    simulator: Server, here: Deployment, round: str, *, cut: bool = False
+) -> Iterator[list[str]]:
     """Sessions whose answers stream while the block runs; afterwards each is at rest, and each client has all of it.
 
     With ``cut`` some client's stream must have been cut meanwhile.
     """
+    slow_down(simulator)
     until_left(here)
     names = [f"{round}{number}" for number in range(COUNT)]
     with here.api() as api:
@@ -100,6 +103,7 @@ def streaming(here: Deployment, round: str, *, cut: bool = False) -> Iterator[li
             break
     assert not any(follower.has_ended.is_set() for follower in followers)
     yield names
+    hurry(simulator)
     for name, follower in zip(names, followers, strict=True):
         assert follower.has_ended.wait(120), f"{name} did not end: {follower.seqs}"
         events = ledger(here, name)
@@ -147,44 +151,44 @@ def until_taken_over(here: Deployment, names: Sequence[str], worker: str) -> Non
 @pytest.mark.timeout(1_500)
 def test_what_compose_describes_outlives_its_parts(tmp_path: Path) -> None:
     with (
-        running(script(LONG_STORY, delay_s=0.15)) as simulator,
+        running(script(LONG_STORY, delay_s=0.4)) as simulator,
         deployed(tmp_path, simulator.url("anthropic")) as here,
     ):
         with httpx2.Client(http2=True, verify=False) as client:
             page = client.get(here.tls)
             assert (page.status_code, page.http_version) == (200, "HTTP/2")
 
-        with streaming(here, "worker-killed-") as names:
+        with streaming(simulator, here, "worker-killed-") as names:
             worker = worker_of_most(here, names)
             here.processes[worker].kill()
             until_taken_over(here, names, worker)
             here.processes[worker].start()
             here.until_ready()
 
-        with streaming(here, "worker-stopped-") as names:
+        with streaming(simulator, here, "worker-stopped-") as names:
             worker = worker_of_most(here, names)
             here.processes[worker].tell(signal.SIGSTOP)
             until_taken_over(here, names, worker)
             here.processes[worker].tell(signal.SIGCONT)
         here.until_ready()
 
-        with streaming(here, "server-killed-", cut=True):
+        with streaming(simulator, here, "server-killed-", cut=True):
             killed = server_of_most(here)
             here.processes[killed].kill()
         here.processes[killed].start()
         here.until_ready()
 
-        with streaming(here, "server-stopped-", cut=True):
+        with streaming(simulator, here, "server-stopped-", cut=True):
             stopped = server_of_most(here)
             here.processes[stopped].tell(signal.SIGSTOP)
         here.processes[stopped].tell(signal.SIGCONT)
         here.until_ready()
 
-        with streaming(here, "balancer-", cut=True):
+        with streaming(simulator, here, "balancer-", cut=True):
             here.processes["balancer"].kill()
             here.processes["balancer"].start()
 
-        with streaming(here, "rolling-"):
+        with streaming(simulator, here, "rolling-"):
             for name in ("server-1", "server-2", "worker-1", "worker-2"):
                 here.processes[name].restart()
                 here.until_ready(name)
@@ -204,7 +208,7 @@ WHEN (NEW.owner <> '' AND NEW.owner <> OLD.owner) EXECUTE FUNCTION note_owner();
 def test_a_draining_worker_keeps_its_drives_and_gets_no_new_ones(tmp_path: Path) -> None:
     new = [f"new{number}" for number in range(4)]
     with (
-        running(script(STORY, delay_s=0.1)) as simulator,
+        running(script(STORY, delay_s=0.3)) as simulator,
         deployed(tmp_path, simulator.url("anthropic")) as here,
         here.api() as api,
     ):

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from contextlib import ExitStack, suppress
+import sqlite3
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,28 @@ WHOLE = (
 """All that the model says until the cut."""
 
 
-STORED_S = 0.3
-"""What came until the server stopped is mostly stored by then; a slow machine has stored less, which is as good."""
+LOOK_S = 0.3
+"""What came is stored where nothing more has been for so long."""
+
+LOOKS = 20
+"""Some answers stop before their first text, of which nothing is ever stored."""
+
+
+async def until_stored(database: Path, process: Process) -> None:
+    """Wait until what came of the answer is stored."""
+    before = 0
+    for _ in range(LOOKS):
+        await asyncio.sleep(LOOK_S)
+        now = stored_bytes(database)
+        if process.over.done() or 0 < now == before:
+            return
+        before = now
+
+
+def stored_bytes(database: Path) -> int:
+    with closing(sqlite3.connect(database)) as file:
+        (found,) = file.execute("SELECT sum(length(body)) FROM drafts").fetchone()
+    return found or 0
 
 
 async def killed_at(call: int, process: Process, server: Server) -> int:
@@ -51,7 +72,7 @@ async def killed_at(call: int, process: Process, server: Server) -> int:
         and not process.over.done()
     ):
         await asyncio.sleep(0.02)
-    await asyncio.sleep(STORED_S)
+    await until_stored(process.order.database, process)
     if not process.over.done():
         with suppress(ProcessLookupError):  # it has ended by itself at this moment
             os.kill(await process.begun, signal.SIGKILL)

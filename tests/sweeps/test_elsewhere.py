@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.machines import hurry
 from tests.postgres import PostgresServer, database, new_server
 from tests.promises.stage import of_kind
 from tests.server.served import Frame, Process, frames_of, process, script
 from ullage.events import CallEnded, CancelAsked, Event, Queued, TurnEnded, TurnStarted
 from ullage.store.places import store_at
-from ullage_simulators import running
+from ullage_simulators import Server, running
+
+SLOW_S = 0.2
 
 STORY = "The cask was filled in spring and by autumn it was opened again. "
 ANSWERS = (
@@ -33,11 +36,12 @@ ANSWERS = (
 
 
 class Pair(NamedTuple):
-    """Two servers of different machines, and the place of their store."""
+    """Two servers of different machines, the place of their store, and the provider."""
 
     driving: Process
     other: Process
     place: str
+    provider: Server
 
 
 @contextmanager
@@ -56,11 +60,11 @@ def two_servers(place: str, folder: Path, delay_s: float = 0.02) -> Iterator[Pai
                 *options,
                 database=database,
                 ULLAGE_MACHINE=machine,
-                ULLAGE_LEASE_TTL_S="1",
+                ULLAGE_LEASE_TTL_S="5",
             )
 
         with server("a") as driving, server("b") as other:
-            yield Pair(driving, other, place)
+            yield Pair(driving, other, place, simulator)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -75,6 +79,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def pair(place: str, tmp_path: Path) -> Iterator[Pair]:
     with two_servers(place, tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def slow_pair(place: str, tmp_path: Path) -> Iterator[Pair]:
+    """One whose long answer lasts until ``hurry``, or half a minute."""
+    with two_servers(place, tmp_path, SLOW_S) as started:
         yield started
 
 
@@ -98,7 +109,8 @@ def until(frames: Iterator[Frame], name: str) -> list[Frame]:
     raise AssertionError(f"the stream ended before {name}")
 
 
-def test_a_cancel_through_the_other_server_stops_the_answer(pair: Pair) -> None:
+def test_a_cancel_through_the_other_server_stops_the_answer(slow_pair: Pair) -> None:
+    pair = slow_pair
     with pair.driving.api() as here, pair.other.api() as there:
         session = here.session("cancelled")
         here.say(session, "Tell me at length.")
@@ -115,15 +127,16 @@ def test_a_cancel_through_the_other_server_stops_the_answer(pair: Pair) -> None:
 
 
 def test_messages_through_the_other_server_are_delivered_once_and_in_order(
-    pair: Pair,
+    slow_pair: Pair,
 ) -> None:
-    with pair.driving.api() as here, pair.other.api() as there:
+    with slow_pair.driving.api() as here, slow_pair.other.api() as there:
         session = here.session("said")
         here.say(session, "Tell me at length.", id="first")
         frames = there.events(session, params={"after": "0"})
         until(frames, "draft")
         there.say(session, "And then?", id="third", kind="follow_up")
         there.say(session, "In short.", id="second", kind="steer")
+        hurry(slow_pair.provider)
         here.until(session)
         said = [one["id"] for one in there.messages(session) if one["role"] == "user"]
         assert said == ["first", "second", "third"]
@@ -198,7 +211,7 @@ def test_after_a_crash_of_the_database_that_lost_events_clients_are_told_and_the
     name = forgetful.new_database()
     place = forgetful.url(name)
     with (
-        two_servers(place, tmp_path) as pair,
+        two_servers(place, tmp_path, SLOW_S) as pair,
         pair.driving.api() as here,
         pair.other.api() as there,
     ):
@@ -217,6 +230,7 @@ def test_after_a_crash_of_the_database_that_lost_events_clients_are_told_and_the
             forget(forgetful)
         else:
             raise AssertionError("no crash lost anything")
+        hurry(pair.provider)
         for frames in streams:
             until(frames, "reset")
             until(frames, "turn_ended")

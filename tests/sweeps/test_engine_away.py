@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machines import Machines, machines
+from tests.machines import PIECE_S, Machines, hurry, machines
 from tests.promises.stage import of_kind
 from tests.restate import new_restate, under
 from tests.server.served import script
@@ -26,7 +26,9 @@ STREAMS = ("streaming", "")
 
 
 @contextmanager
-def answering(folder: Path) -> Iterator[tuple[Machines, LocalRestate]]:
+def answering(
+    folder: Path, delay_s: float = PIECE_S
+) -> Iterator[tuple[Machines, LocalRestate]]:
     """Two servers and two workers under a Restate server of their own, while each session's answer streams."""
     restate = new_restate()
     (port,) = free_ports(1)
@@ -34,7 +36,7 @@ def answering(folder: Path) -> Iterator[tuple[Machines, LocalRestate]]:
     worker = under(restate, f"127.0.0.1:{port}")
     try:
         with (
-            running(script(STORY, delay_s=0.06)) as simulator,
+            running(script(STORY, delay_s=delay_s)) as simulator,
             machines(
                 simulator.url("anthropic"),
                 folder,
@@ -45,6 +47,7 @@ def answering(folder: Path) -> Iterator[tuple[Machines, LocalRestate]]:
         ):
             begin(cluster)
             yield cluster, restate
+            hurry(simulator)
             cluster.until_rest(SESSIONS)
             ledgers = cluster.ledgers(SESSIONS)
             assert not any(check(ledgers).values()), "an answer was called again"
@@ -74,7 +77,7 @@ def test_answers_outlive_the_end_of_restate(how: signal.Signals, tmp_path: Path)
 def test_messages_are_answered_without_restate_and_after_it_lost_its_data(
     tmp_path: Path,
 ) -> None:
-    with answering(tmp_path) as (cluster, restate):
+    with answering(tmp_path, 0.06) as (cluster, restate):
         restate.kill()
         restate.forget()
         with cluster.servers[0].api() as api:

@@ -55,6 +55,22 @@ class Sweep:
             self.happened["killed"] += status == -9
 
 
+async def least(runs: Runs) -> tuple[Counter[str], int]:
+    """How often runs that nobody kills reach each kind of point at least, and their shortest time.
+
+    One that a busy machine holds up writes and waits more often than most others.
+    """
+    clock = asyncio.get_running_loop().time
+    counts: list[Counter[str]] = []
+    lasted_ms: list[int] = []
+    for number in range(3):
+        begun = clock()
+        order = runs.order(f"whole-{number}", "first", whens=WHENS[1])
+        counts.append(Counter((await runs.whole(order)).counts))
+        lasted_ms.append(int(1_000 * (clock() - begun)))
+    return counts[0] & counts[1] & counts[2], min(lasted_ms)
+
+
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 async def test_a_process_killed_at_any_point_of_a_turn_loses_nothing_and_repeats_nothing(
     wire: Wire, tmp_path: Path
@@ -63,12 +79,7 @@ async def test_a_process_killed_at_any_point_of_a_turn_loses_nothing_and_repeats
         async with fork_server() as forks:
             runs = Runs(forks, server, wire, tmp_path)
             await runs.warm()
-            clock = asyncio.get_running_loop().time
-            begun = clock()
-            counts = (
-                await runs.whole(runs.order("whole", "first", whens=WHENS[1]))
-            ).counts
-            lasts_ms = int(1_000 * (clock() - begun))
+            counts, lasts_ms = await least(runs)
             planned = points(
                 counts, lasts_ms=lasts_ms, wire=WIRES.index(wire), wires=len(WIRES)
             )

@@ -161,7 +161,7 @@ def test_every_query_has_series_and_every_alert_fires(tmp_path: Path) -> None:
         wanted = set(re.findall(r"alert: (\w+)", ALERTS.read_text())) - NEEDS_MORE
         empty, unheard = set(queries()), wanted
         worked(api)
-        for _ in patiently():
+        for _ in patiently(4 * WAIT_S):
             api.say("talk", "And now?")
             api.say("fails", "And now?")
             api.get("/v1/sessions/none")

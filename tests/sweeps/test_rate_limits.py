@@ -58,7 +58,7 @@ def working(folder: Path, per_minute: int) -> Iterator[tuple[Server, Machines]]:
 
 def test_two_workers_keep_one_limit_and_nobody_starves(tmp_path: Path) -> None:
     with working(tmp_path, PER_MINUTE) as (simulator, many):
-        many.until_rest(SESSIONS)
+        many.until_rest(SESSIONS, within_s=240)
         statuses = [each.status for each in simulator.exchanges if each.number]
         first = statuses.index(429) if 429 in statuses else len(statuses)
         refused = statuses.count(429)

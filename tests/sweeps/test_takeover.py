@@ -6,17 +6,18 @@ import asyncio
 import signal
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
-from tests.machines import STORY
+from tests.machines import PIECE_S, STORY, hurry
 from tests.server.served import Api, Process, patiently, process, script
 from tests.sweeps.test_workers import SESSIONS, check
 from ullage.events import Event
 from ullage.store.sqlite.store import SqliteStore
 from ullage_simulators import running
 
-LEASE_S = "1"
+LEASE_S = "5"
 
 
 def ledgers(path: Path) -> dict[str, list[Event]]:
@@ -63,7 +64,7 @@ def test_what_a_killed_server_drove_is_finished_by_another_one_without_a_request
     machine: str, tmp_path: Path
 ) -> None:
     store = tmp_path / "s.db"
-    with running(script(STORY, delay_s=0.03)) as simulator:
+    with running(script(STORY, delay_s=PIECE_S)) as simulator:
         provider = simulator.url("anthropic")
         first = process(provider, store, ULLAGE_MACHINE="a", ULLAGE_LEASE_TTL_S=LEASE_S)
         other = process(
@@ -73,6 +74,7 @@ def test_what_a_killed_server_drove_is_finished_by_another_one_without_a_request
             with killed.api() as api:
                 begin(api)
             killed.kill()
+            hurry(simulator)
             with survivor.api() as api:
                 until_all_rest(api)
     check_cut(store, cut=SESSIONS)
@@ -82,7 +84,7 @@ def test_a_server_that_hung_until_another_one_had_finished_writes_nothing_more(
     tmp_path: Path,
 ) -> None:
     store = tmp_path / "s.db"
-    with running(script(STORY, delay_s=0.03)) as simulator:
+    with running(script(STORY, delay_s=PIECE_S)) as simulator:
         provider = simulator.url("anthropic")
         first = process(provider, store, ULLAGE_MACHINE="a", ULLAGE_LEASE_TTL_S=LEASE_S)
         other = process(provider, store, ULLAGE_MACHINE="b", ULLAGE_LEASE_TTL_S=LEASE_S)
@@ -90,6 +92,7 @@ def test_a_server_that_hung_until_another_one_had_finished_writes_nothing_more(
             with hung.api() as api:
                 begin(api)
             with hung.stopped(), survivor.api() as api:
+                hurry(simulator)
                 until_all_rest(api)
             with hung.api() as api:
                 until_all_rest(api)
@@ -100,7 +103,7 @@ def test_looking_at_the_sessions_of_another_server_leaves_them_to_it(
     tmp_path: Path,
 ) -> None:
     store = tmp_path / "s.db"
-    with running(script(STORY, delay_s=0.03)) as simulator:
+    with running(script(STORY, delay_s=PIECE_S)) as simulator:
         provider = simulator.url("anthropic")
         first = process(provider, store, ULLAGE_MACHINE="a")
         other = process(provider, store, ULLAGE_MACHINE="b")
@@ -115,6 +118,9 @@ def test_looking_at_the_sessions_of_another_server_leaves_them_to_it(
             for name in SESSIONS:
                 looker.get(f"/v1/sessions/{name}/context").raise_for_status()
                 looker.get(f"/v1/sessions/{name}/messages").raise_for_status()
+                looker.until_event(name, "turn_started")
+            hurry(simulator)
+            for name in SESSIONS:
                 seen = looker.until_event(name, "turn_started").data["seq"]
                 looker.until_event(name, "turn_ended", after=seen)
             assert len(set(drivers.values())) == 1 and "" not in drivers.values()
@@ -127,13 +133,14 @@ def test_a_server_that_is_told_to_end_lets_answers_end_and_another_has_the_rest(
     tmp_path: Path,
 ) -> None:
     store = tmp_path / "s.db"
-    with running(script(STORY, delay_s=0.02)) as simulator:
+    with running(script(STORY, delay_s=PIECE_S)) as simulator:
         provider = simulator.url("anthropic")
         first = process(provider, store, ULLAGE_MACHINE="a")
         other = process(provider, store, ULLAGE_MACHINE="b")
         with first as leaving, other as staying:
             with leaving.api() as api:
                 begin(api)
+            Timer(0.5, hurry, [simulator]).start()
             ended(leaving, signal.SIGTERM)
             with staying.api() as api:
                 until_all_rest(api)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.collector import CollectedSpan, Collector, collecting
-from tests.machines import STORY, machines
+from tests.machines import PIECE_S, STORY, hurry, machines
 from tests.server.served import patiently, script
 from ullage_simulators import running
 
@@ -27,7 +27,10 @@ def until(collector: Collector, *names: str) -> list[CollectedSpan]:
 def test_the_trace_of_a_request_continues_at_the_worker_and_at_the_one_that_takes_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(script(STORY, delay_s=0.06)) as simulator, collecting() as collector:
+    with (
+        running(script(STORY, delay_s=PIECE_S)) as simulator,
+        collecting() as collector,
+    ):
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "200")
         monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "200")
@@ -47,6 +50,7 @@ def test_the_trace_of_a_request_continues_at_the_worker_and_at_the_one_that_take
             killed = 0 if driver.startswith("worker0-") else 1
             cluster.workers[killed].kill()
             cluster.until_driven(["s"], f"worker{1 - killed}")
+            hurry(simulator)
             cluster.until_rest(["s"])
             spans = until(collector, "invoke_agent", "chat claude-haiku-4-5")
             for _ in patiently():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machines import STORY, Machines, machines, worker
+from tests.machines import PIECE_S, STORY, Machines, hurry, machines, worker
 from tests.promises.stage import of_kind
 from tests.server.served import script
 from ullage.events import (
@@ -57,7 +57,7 @@ def test_what_a_killed_worker_drove_is_finished_by_the_other_one(
 ) -> None:
     lasts_longer = "600"
     with (
-        running(script(STORY, delay_s=0.06)) as simulator,
+        running(script(STORY, delay_s=PIECE_S)) as simulator,
         machines(
             simulator.url("anthropic"),
             tmp_path,
@@ -75,6 +75,7 @@ def test_what_a_killed_worker_drove_is_finished_by_the_other_one(
         ]
         cluster.workers[killed].kill()
         cluster.until_driven(of_killed, f"worker{1 - killed}")
+        hurry(simulator)
         cluster.until_rest(SESSIONS)
         check(cluster.ledgers(SESSIONS))
 

@@ -29,7 +29,7 @@ def hostile(behaviour: str, **more: Any) -> McpServer:
 
 
 @asynccontextmanager
-async def opened(server: McpServer, patience_s: float = 20) -> AsyncIterator[McpServer]:
+async def opened(server: McpServer, patience_s: float = 60) -> AsyncIterator[McpServer]:
     await server.open(patience_s=patience_s)
     try:
         yield server
@@ -49,7 +49,7 @@ async def opened(server: McpServer, patience_s: float = 20) -> AsyncIterator[Mcp
     ],
 )
 async def test_one_that_does_not_start_says_why(behaviour: str, why: str) -> None:
-    server = hostile(behaviour, connect_s=2 if behaviour == "hangs" else 20)
+    server = hostile(behaviour, connect_s=2 if behaviour == "hangs" else 60)
     with pytest.raises(ServerUnavailable) as caught:
         await server.__aenter__()
     assert why in str(caught.value)

@@ -11,7 +11,7 @@ import httpx2
 
 from ullage.context.situation import Situation
 from ullage.context.strategy import Proposal, Strategy, SummaryAnswer
-from ullage.events import Event
+from ullage.events import CancelAsked, Event
 from ullage.meter.reading import Reading
 from ullage.store.store import Lease, SessionStore
 from ullage_agent.runtime.hooks import Hook
@@ -33,7 +33,8 @@ class Moments:
     """Counts the moments that are reached while it ``is_armed``, and holds whoever reaches the one named ``at``.
 
     A moment is its kind and its number of that kind, from 1. ``held`` is set when it is reached; whoever is held goes
-    on once ``go`` is, or is cancelled.
+    on once ``go`` is, or is cancelled. ``cancels`` is set when a cancel is on its way to the store, before any later
+    write of the driver.
     """
 
     def __init__(self, at: str = "") -> None:
@@ -42,6 +43,7 @@ class Moments:
         self.reached: list[str] = []
         self.held = asyncio.Event()
         self.go = asyncio.Event()
+        self.cancels = asyncio.Event()
         self._counts = Counter[str]()
 
     async def reach(self, kind: str) -> None:
@@ -55,7 +57,7 @@ class Moments:
 
 
 class FakeHoldingStore:
-    """A store with a moment before and after each write of the driver."""
+    """A store with a moment before and after each write of the driver, which tells of a cancel."""
 
     def __init__(self, store: SessionStore, moments: Moments) -> None:
         self._store = store
@@ -72,6 +74,11 @@ class FakeHoldingStore:
         stored = await self._store.append(lease, events, **more)
         await self._moments.reach(f"behind the write of {kinds}")
         return stored
+
+    async def command(self, session: str, events: Sequence[Event]) -> Sequence[Event]:
+        if any(isinstance(event, CancelAsked) for event in events):
+            self._moments.cancels.set()
+        return await self._store.command(session, events)
 
 
 def holding(store: SessionStore, moments: Moments) -> SessionStore:

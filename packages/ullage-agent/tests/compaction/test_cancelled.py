@@ -58,6 +58,7 @@ from ullage.events import (
 )
 from ullage.messages import Message
 from ullage.store.sqlite.store import SqliteStore
+from ullage.wire import client
 from ullage.wire.client import Client
 from ullage_agent.runtime.outcome import CancelAnswer
 from ullage_agent.runtime.session import Session
@@ -66,6 +67,12 @@ from ullage_simulators import Server, running
 WINDOW = 16_000
 PIECES = 8
 """Pieces of streamed answers that a quick sweep cancels at."""
+
+
+@pytest.fixture(autouse=True)
+def _the_end_of_an_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is held: a call goes on without it otherwise."""
+    monkeypatch.setattr(client, "DRAIN_S", 60.0)
 
 
 class Stage(NamedTuple):
@@ -94,8 +101,8 @@ class Stage(NamedTuple):
             cancel_queue=self.queue,
         )
         async with (
-            Client(transport=FakeHoldingTransport(moments)) as client,
-            agent._within(holding(store, moments), client).session(SESSION) as session,
+            Client(transport=FakeHoldingTransport(moments)) as connected,
+            agent._within(holding(store, moments), connected).session(SESSION) as session,
         ):
             yield session
         await store.close()
@@ -142,7 +149,10 @@ async def cancelled_at(stage: Stage, name: str, moment: str) -> Outcome:
             await session.send("Said later: queued.", id="queued", kind="follow_up")
             cancelling = asyncio.ensure_future(session.cancel())
             if not moment.startswith(IN_THE_OPEN):
-                await asyncio.sleep(0.01)
+                # It may wait for what is held here, and is behind that then.
+                asked = asyncio.ensure_future(moments.cancels.wait())
+                await asyncio.wait([asked], timeout=0.5)
+                asked.cancel()
                 moments.go.set()
             answer = await cancelling
         for each in (held, rests):

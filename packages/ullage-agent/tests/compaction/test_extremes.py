@@ -217,7 +217,7 @@ async def pictured(store: Path, messages: int, each: int, size: int) -> None:
             Message(id=f"i{number}", role="user", parts=pictures),
             answered(f"b{number}", f"Picture {number}."),
         ]
-    lease = await database.acquire(SESSION, "importer", ttl_s=10)
+    lease = await database.acquire(SESSION, "importer", ttl_s=600)
     await database.append(
         lease, [MessageAdded(message=message) for message in events], after=1
     )

@@ -58,7 +58,7 @@ def presser(provider: str, store: Path) -> Agent:
 
 async def child_that_asks(host: Host) -> str:
     """The id of the session whose call needs approval."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             for row in await host.store.sessions():
                 if "/" in row.id and any(
@@ -85,7 +85,7 @@ async def test_a_host_waits_for_the_approval_of_a_subagent_s_call_over_restarts(
         (question,) = await held.questions()
         assert (question.name, pressed) == ("press", [])
         await held.approve(question.call_id, digest=question.digest)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             result = await (await host.look("s")).wait()
     assert (pressed, result.reason) == (["grapes"], "finished")
 

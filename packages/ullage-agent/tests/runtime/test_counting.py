@@ -245,7 +245,8 @@ async def test_a_slow_count_is_not_waited_for(
             assert (await session.ask("Hello.")).text == "Hello."
             assert (await session.ask("And again.")).text == "Hello."
             assert counts(list(await session.history())) == []
-        assert len(counted(server)) == 1
+        # None where a busy machine takes longer to ask than it waits for the answer.
+        assert len(counted(server)) <= 1
 
 
 async def test_a_count_in_flight_ends_with_a_cancel(tmp_path: Path) -> None:

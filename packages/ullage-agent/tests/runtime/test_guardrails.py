@@ -15,6 +15,7 @@ from ullage import Agent, ToolRetry, TurnContext
 from ullage.errors import AnswerInvalid, GuardrailRefused
 from ullage.hooks import HookFailed, Refusal
 from ullage.messages import ImagePart, Message, TextPart
+from ullage.testing import ScriptedModel
 from ullage_simulators import running
 from ullage_simulators.server import Server
 
@@ -199,6 +200,8 @@ async def test_a_guardrail_that_breaks_lets_nothing_through(
         agent = agent_for(
             server, tmp_path, output_guardrails=[guardrail], timeout=timeout
         )
+    # A model of the program's own, to whose calls the timeout does not apply.
+    with agent.override(model=ScriptedModel(["Secret."])):
         async with agent.session("s") as session:
             await session.send("Well?")
             result = await session.wait(check=False)

@@ -30,7 +30,7 @@ STORY = "The cask was filled in spring and by autumn it was opened again. " * 4
 @pytest.fixture
 def simulator() -> Iterator[Server]:
     with running(
-        script({"text": STORY}, server={"delay_s": 0.01}), wires=["openai"]
+        script({"text": STORY}, server={"delay_s": 0.05}), wires=["openai"]
     ) as server:
         yield server
 

@@ -169,9 +169,9 @@ async def test_a_drained_host_ends_the_call_and_leaves_the_rest(tmp_path: Path) 
         {
             "answers": [
                 {"calls": [{"name": "search", "arguments": {"pattern": "x"}}]},
-                {"text": "Done. " * 40},
+                {"text": "Done."},
             ],
-            "server": {"delay_s": 0.01},
+            "server": {"delay_s": 0.2},
         }
     )
     with running(script) as simulator:

@@ -28,7 +28,8 @@ from ullage_agent.testing import Delay, ScriptedModel
 from ullage_simulators import Server, running
 
 STORY = "Once there was a cask. " * 40
-ENDLESS = {"answers": [{"text": STORY}], "server": {"delay_s": 0.02}}
+SLOW = {"answers": [{"text": STORY}], "server": {"delay_s": 0.02}}
+ENDLESS = {**SLOW, "server": {"delay_s": 0.2}}
 
 
 def agent_of(server: Server, place: Path, **more: Any) -> Agent[Any]:
@@ -216,7 +217,7 @@ def test_leaving_a_session_s_stream_leaves_the_turn_and_a_block_cancels_it(
     tmp_path: Path,
 ) -> None:
     with (
-        running(script(**ENDLESS)) as server,
+        running(script(**SLOW)) as server,
         agent_of(server, tmp_path).session_sync() as session,
     ):
         for _ in session.stream("Tell me."):
@@ -236,7 +237,7 @@ class Stopped(BaseException):
 def test_an_exception_in_the_block_stops_the_work_which_the_next_one_continues(
     tmp_path: Path,
 ) -> None:
-    with running(script(**ENDLESS)) as server:
+    with running(script(**SLOW)) as server:
         agent = agent_of(server, tmp_path)
         with pytest.raises(Stopped), agent.session_sync("s") as session:
             stream = session.stream("Tell me.")

@@ -18,7 +18,8 @@ from ullage_simulators.server import Server
 
 WIRES = pytest.mark.parametrize("speaker", SIX, ids=lambda speaker: speaker.name)
 STORY = "Once there was a cask. " * 40
-ENDLESS = {"answers": [{"text": STORY}], "server": {"delay_s": 0.02}}
+SLOW = {"answers": [{"text": STORY}], "server": {"delay_s": 0.02}}
+ENDLESS = {**SLOW, "server": {"delay_s": 0.2}}
 
 
 @tool
@@ -112,7 +113,7 @@ async def test_leaving_the_block_around_a_stream_cancels_the_turn_and_keeps_what
 
 
 async def test_a_cancelled_reader_leaves_the_turn_running(tmp_path: Path) -> None:
-    with running(script(**ENDLESS)) as server:
+    with running(script(**SLOW)) as server:
         async with agent_of(server, tmp_path).session() as session:
             stream = session.stream("Tell me a story.")
             await anext(stream)

@@ -62,7 +62,7 @@ async def test_after_the_last_retry_the_next_turn_may_call(tmp_path: Path) -> No
 
 async def test_a_restart_in_the_middle_of_a_turn_counts_on(tmp_path: Path) -> None:
     scenario = script(
-        {**CALL, "times": 4}, {"text": "I give up."}, server={"delay_s": 0.02}
+        {**CALL, "times": 4}, {"text": "I give up."}, server={"delay_s": 0.1}
     )
     with running(scenario) as server:
         async with agent_of(server, tmp_path).session("one") as session:

@@ -116,7 +116,7 @@ class NeverWakes(OverMemory):
 
 class SpinsWaiting(OverMemory):
     async def wait(self, session: str, version: int, timeout_s: float) -> None:
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
 
 
 class KeepsWaiting(OverMemory):

@@ -61,8 +61,12 @@ def changes_of(server: McpServer) -> asyncio.Queue[tuple[AgentTool, ...]]:
     return changes
 
 
+def tool_of(server: McpServer, name: str) -> AgentTool:
+    return next(tool for tool in server.tools if tool.name == f"{server.name}__{name}")
+
+
 async def call(server: McpServer, name: str, **arguments: Any) -> CallResult:
-    tool = next(tool for tool in server.tools if tool.name == f"{server.name}__{name}")
+    tool = tool_of(server, name)
     return await run_call(tool, json.dumps(arguments), FakeToolContext())
 
 

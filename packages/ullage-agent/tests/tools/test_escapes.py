@@ -103,7 +103,7 @@ def sleeping(seconds: str) -> list[int]:
 
 
 async def run(
-    sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 30.0
+    sandbox: Sandbox, root: Path, line: str, *, timeout_s: float = 60.0
 ) -> tuple[ProcessEnd, str]:
     printed = bytearray()
     command = sandbox.confined(

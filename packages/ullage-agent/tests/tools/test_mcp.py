@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from tests.tools.mcp_places import (
     is_alive,
     on_stdio,
     serving,
+    tool_of,
 )
+from tests.tools.tool_context import FakeToolContext
 from ullage.errors import CommandRefused, SettingError
 from ullage_agent.tools.functions import as_tools
 from ullage_agent.tools.mcp import McpServer
 from ullage_agent.tools.mcp_connection import ServerUnavailable
+from ullage_agent.tools.running import run_call
 from ullage_agent.tools.sandbox import Sandbox
 
 
@@ -129,8 +133,9 @@ async def test_a_server_over_http_that_went_away_is_reached_again() -> None:
 
 
 async def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on() -> None:
-    async with on_stdio(timeout_s=3) as server:
-        ran = await call(server, "sleep", text="1000")
+    async with on_stdio() as server:
+        short = replace(tool_of(server, "sleep"), timeout_s=1.0)
+        ran = await run_call(short, '{"text": "1000"}', FakeToolContext())
         assert ran.outcome == "timed_out"
         assert "whether it takes effect is unknown" in ran.output.text
         assert (await call(server, "echo", text="on")).output.text == "on"

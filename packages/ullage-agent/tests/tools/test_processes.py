@@ -25,7 +25,7 @@ async def run(
     line: str,
     tmp_path: Path,
     *,
-    timeout_s: float = 30.0,
+    timeout_s: float = 60.0,
     taken: list[bytes] | None = None,
 ) -> tuple[ProcessEnd, bytes]:
     printed = [] if taken is None else taken
@@ -72,7 +72,7 @@ async def test_a_command_that_can_not_be_started_raises(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(OSError, match="nothing-here"):
         await run_command(
-            ProcessSpec(("/nothing-here",), tmp_path, {}), print, timeout_s=1
+            ProcessSpec(("/nothing-here",), tmp_path, {}), print, timeout_s=60
         )
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -154,7 +154,7 @@ async def test_100_megabytes_are_taken_while_the_loop_goes_on(tmp_path: Path) ->
     command = ProcessSpec(
         ("/bin/sh", "-c", "head -c 100000000 /dev/zero"), tmp_path, dict(os.environ)
     )
-    await run_command(command, take, timeout_s=60)
+    await run_command(command, take, timeout_s=300)
     turning.cancel()
     assert size == 100_000_000
     assert turns > 100
@@ -169,7 +169,7 @@ async def test_descriptors_are_passed_on(tmp_path: Path) -> None:
             {},
             (writing,),
         )
-        await run_command(command, print, timeout_s=30)
+        await run_command(command, print, timeout_s=60)
         assert os.read(reading, 1) == b"x"
     finally:
         os.close(reading)
@@ -185,7 +185,7 @@ async def test_a_group_without_leader_is_known_by_its_mark(tmp_path: Path) -> No
     )
     while not marked("m1"):
         await asyncio.sleep(0.01)
-    await asyncio.to_thread(end_marked, "m1", term_s=5.0)
+    await asyncio.to_thread(end_marked, "m1", term_s=60.0)
     assert not marked("m1")
     assert await process.wait() == -15
     assert is_alive(other.pid)

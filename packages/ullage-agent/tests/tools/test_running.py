@@ -154,8 +154,10 @@ async def test_a_tool_that_swallows_its_cancel_is_abandoned() -> None:
 
 async def test_a_cancel_reaches_the_tool_and_goes_on_when_that_has_ended() -> None:
     seen: list[str] = []
+    begun = asyncio.Event()
 
     async def tidy(arguments: Mapping[str, Any], context: ToolContext) -> Output:
+        begun.set()
         try:
             await asyncio.sleep(3600)
         finally:
@@ -164,7 +166,7 @@ async def test_a_cancel_reaches_the_tool_and_goes_on_when_that_has_ended() -> No
         return Output("")
 
     task = asyncio.ensure_future(run(made(tidy)))
-    await asyncio.sleep(0.01)
+    await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -180,19 +182,21 @@ def test_a_cancelled_call_is_unknown_where_its_work_is_out_of_reach() -> None:
 
 
 async def test_a_second_cancel_waits_no_longer() -> None:
-    release = asyncio.Event()
+    begun, ending, release = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def slow(arguments: Mapping[str, Any], context: ToolContext) -> Output:
+        begun.set()
         try:
             await asyncio.sleep(3600)
         finally:
+            ending.set()
             await release.wait()
         return Output("")
 
     task = asyncio.ensure_future(run(made(slow)))
-    await asyncio.sleep(0.01)
+    await begun.wait()
     task.cancel()
-    await asyncio.sleep(0.01)
+    await ending.wait()
     assert not task.done()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import pytest
@@ -16,7 +16,7 @@ from tests.store.fixtures import new_database, new_place, place, store
 from ullage.errors import RateLimited
 from ullage.events import CallRetried
 from ullage.models.rate_limits import Bucket, RateState
-from ullage.store.store import Revise, SessionStore, SharedKey
+from ullage.store.store import Revise, Revision, SessionStore, SharedKey
 from ullage.usage import Usage
 from ullage.wire.endpoints import Endpoint, Key
 from ullage_agent.runtime.call_slots import RATE, CallSlots, SharedSlot, name_of
@@ -55,6 +55,31 @@ class FakeCountingStore:
     async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
         self.counts["write"] += keys[0].kind == RATE
         return await self._inner.revise(keys, change)
+
+
+class FakeStillStore:
+    """A store whose clock stands still, however long a busy machine takes from one call to the next."""
+
+    def __init__(self, inner: SessionStore) -> None:
+        self._inner = inner
+        self._now: float | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def revise(self, keys: Sequence[SharedKey], change: Revise[T]) -> T:
+        def at_one_time(before: tuple[str, ...], now: float) -> Revision[T]:
+            if self._now is None:
+                self._now = now
+            return change(before, self._now)
+
+        return await self._inner.revise(keys, at_one_time)
+
+
+@pytest.fixture
+def still(store: SessionStore) -> SessionStore:
+    """See ``FakeStillStore``."""
+    return cast(SessionStore, FakeStillStore(store))
 
 
 class FakeClock:
@@ -99,9 +124,9 @@ async def test_calls_without_a_limit_write_nothing_and_rarely_read(
     assert counting.counts == {"read": 2}
 
 
-async def test_a_refusal_at_one_process_has_another_one_wait(store: SessionStore) -> None:
+async def test_a_refusal_at_one_process_has_another_one_wait(still: SessionStore) -> None:
     clock = FakeClock()
-    here, there = CallSlots(store, clock=clock), CallSlots(store, clock=clock)
+    here, there = CallSlots(still, clock=clock), CallSlots(still, clock=clock)
     assert await wait_of(slot_of(there)) == 0
     slot = slot_of(here)
     assert await wait_of(slot) == 0
@@ -116,10 +141,10 @@ async def test_a_refusal_at_one_process_has_another_one_wait(store: SessionStore
 
 
 async def test_a_slot_moves_with_a_refusal_while_it_is_waited_for(
-    store: SessionStore,
+    still: SessionStore,
 ) -> None:
     clock = FakeClock()
-    slots = CallSlots(store, clock=clock)
+    slots = CallSlots(still, clock=clock)
     first = slot_of(slots)
     await first.wait()
     first.heard(429, headers(0))
@@ -145,22 +170,22 @@ async def waiting_calls(slots: CallSlots, **limits: float) -> list[SharedSlot]:
 
 
 async def test_cancelled_calls_give_places_back_to_other_processes(
-    store: SessionStore,
+    still: SessionStore,
 ) -> None:
-    here = CallSlots(store)
+    here = CallSlots(still, clock=FakeClock())
     calls = await waiting_calls(here, requests=60.0)
     cancelled = [asyncio.create_task(call.give_back()) for call in calls]
     await asyncio.sleep(0)
     for task in cancelled:
         task.cancel()
     await asyncio.wait(cancelled)
-    for slots in (CallSlots(store), here):
+    for slots in (CallSlots(still, clock=FakeClock()), here):
         assert await wait_of(slot_of(slots, requests=60.0)) < 3
 
 
-async def test_calls_of_a_process_are_sent_in_their_order(store: SessionStore) -> None:
+async def test_calls_of_a_process_are_sent_in_their_order(still: SessionStore) -> None:
     clock = FakeClock()
-    calls = await waiting_calls(CallSlots(store, clock=clock), requests=60.0)
+    calls = await waiting_calls(CallSlots(still, clock=clock), requests=60.0)
     waits = [await call.wait() for call in calls]
     assert [wait.sent_s for wait in waits] == sorted(wait.sent_s for wait in waits)
     assert 90 < waits[-1].sent_s < 110 and 0 < waits[-1].ask_s < 12
@@ -173,9 +198,9 @@ async def test_calls_of_a_process_are_sent_in_their_order(store: SessionStore) -
 
 
 async def test_a_call_that_would_wait_too_long_leaves_the_line(
-    store: SessionStore,
+    still: SessionStore,
 ) -> None:
-    slots = CallSlots(store)
+    slots = CallSlots(still, clock=FakeClock())
     await waiting_calls(slots, requests=60.0)
     limits = {"requests": 60.0}
     short = slots.for_call(ENDPOINT, "claude", limits, longest_s=60.0)
@@ -190,10 +215,10 @@ async def test_a_call_that_would_wait_too_long_leaves_the_line(
 
 
 async def test_a_call_whose_turn_has_come_is_sent_however_late(
-    store: SessionStore,
+    still: SessionStore,
 ) -> None:
     clock = FakeClock()
-    slots = CallSlots(store, clock=clock)
+    slots = CallSlots(still, clock=clock)
     await slot_of(slots).refused(0.0)
     for limits in ({}, {"requests": 60.0}):
         call = slots.for_call(ENDPOINT, "claude", limits, longest_s=5.0)
@@ -230,8 +255,8 @@ async def test_a_place_that_was_taken_at_once_is_given_back_too(
     assert (await requests_of(store)).level > taken.level + 0.5
 
 
-async def test_calls_refused_at_once_are_not_resent_at_once(store: SessionStore) -> None:
-    slots = CallSlots(store)
+async def test_calls_refused_at_once_are_not_resent_at_once(still: SessionStore) -> None:
+    slots = CallSlots(still, clock=FakeClock())
     calls = [slot_of(slots) for _ in range(20)]
     for call in calls:
         await call.wait()

@@ -3,6 +3,7 @@
 import asyncio
 import resource
 import socket
+import time
 
 import pytest
 
@@ -103,6 +104,13 @@ async def served(
     return await loop.create_server(lambda: ClientConnection(state, kept), "127.0.0.1", 0)
 
 
+def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let so much time pass at once for all that waits in the event loop."""
+    loop = asyncio.get_running_loop()
+    ahead_s = loop.time() - time.monotonic() + seconds
+    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + ahead_s)
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -115,12 +123,14 @@ async def served(
 async def test_a_client_that_sends_no_whole_head_in_time_is_closed(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_side, "WAITS_AT_MOST_S", 0.3)
     server = await served(ClientConnections())
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     writer.write(sent)
     if sent.endswith(b"\r\n\r\n"):
         await read_message(reader)
+    while not reader.at_eof() and reader.exception() is None:
+        pass_time(monkeypatch, client_side.WAITS_AT_MOST_S)
+        await asyncio.sleep(0.01)
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
         await reader.readexactly(1)
     writer.close()
@@ -139,6 +149,21 @@ async def test_a_head_that_comes_byte_by_byte_gets_no_more_time(
         sent += 1
         await asyncio.sleep(0.02)
     assert sent < 1_000
+    writer.close()
+    server.close()
+
+
+async def test_a_client_that_was_refused_may_go_on_sending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = ClientConnections()
+    server = await served(kept)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(post("/x")[:-1])
+    assert (await read_message(reader)).startswith(b"HTTP/1.1 404 ")
+    pass_time(monkeypatch, 5)
+    await asyncio.sleep(0.01)
+    assert len(kept) == 1
     writer.close()
     server.close()
 
@@ -243,25 +268,31 @@ async def test_answers_of_the_relay_s_own_go_by_turns() -> None:
     connection.connection_lost(None)
 
 
-@pytest.mark.parametrize("piece", [b"x", b"x" * 20], ids=["too slow", "quick enough"])
+@pytest.mark.parametrize("piece", [b"x", b"x" * 20_000], ids=["too slow", "quick enough"])
 async def test_a_body_gets_as_much_time_as_its_pieces_are_worth(
     piece: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_side, "BODY_S", 0.5)
-    monkeypatch.setattr(client_side, "BODY_BYTES_PER_S", 20)
-    head = b"POST /a/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000\r\n\r\n"
+    taken = asyncio.Semaphore(0)
 
     async def answers_whole_bodies(reader: Reader, writer: Writer) -> None:
-        await read_message(reader)
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(11):
+            await reader.readexactly(len(piece))
+            taken.release()
         writer.write(answer(b"whole"))
 
     async with upstream(answers_whole_bodies) as base:
         server = await served(ClientConnections(), base)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        writer.write(head)
-        for _ in range(100):
+        writer.write(post("/a/x", piece * 11)[: -10 * len(piece)])
+        for _ in range(9):
+            await taken.acquire()
+            pass_time(monkeypatch, 1.0)
             writer.write(piece)
-            await asyncio.sleep(0.02)
+        await taken.acquire()
+        pass_time(monkeypatch, 0.75 * client_side.BODY_S)
+        await asyncio.sleep(0.01)
+        writer.write(piece)
         came = await read_message(reader)
         if len(piece) == 1:
             assert came.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
@@ -276,12 +307,10 @@ async def test_a_body_gets_as_much_time_as_its_pieces_are_worth(
 async def test_an_upstream_that_takes_its_time_costs_its_client_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client_side, "BODY_S", 0.1)
-    monkeypatch.setattr(client_side, "WAITS_AT_MOST_S", 0.1)
-
     async def slow(reader: Reader, writer: Writer) -> None:
         await read_message(reader)
-        await asyncio.sleep(0.5)
+        pass_time(monkeypatch, 3_600)
+        await asyncio.sleep(0.1)
         writer.write(answer(b"fine"))
 
     async with upstream(slow) as base:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import run_python
-from tests.server.served import Api, process
+from tests.server.served import WAIT_S, Api, process
 from ullage.cli import main
 from ullage.cli.parser import parser
 from ullage.installation import extra_command
@@ -49,7 +49,6 @@ def test_a_setting_without_its_tool_is_a_start_error(words: str, tmp_path: Path)
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
         cwd=tmp_path,
         env={**os.environ, "ANTHROPIC_API_KEY": "x", "ULLAGE_APPROVE": "write,shel"},
     )
@@ -69,7 +68,7 @@ def test_the_link_that_it_prints_opens_the_page_once(tmp_path: Path) -> None:
             assert program.stdout is not None
             program.stdout.readline()
             url, word = program.stdout.readline().split()[1].split("/#link=")
-            with Api(base_url=url) as api:
+            with Api(base_url=url, timeout=WAIT_S) as api:
                 assert api.get("/v1/sessions").status_code == 401
                 redeemed = api.post("/v1/link", json={"word": word})
                 assert api.post("/v1/link", json={"word": word}).status_code == 403

@@ -58,10 +58,7 @@ def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = tmp_path_factory.mktemp("unfinished")
     environment = {**os.environ, "ULLAGE_DATA": str(data), "ANTHROPIC_API_KEY": "k"}
     subprocess.run(
-        [sys.executable, "-c", DIES, "unfinished"],
-        env=environment,
-        check=True,
-        timeout=60,
+        [sys.executable, "-c", DIES, "unfinished"], env=environment, check=True
     )
     return data
 

@@ -75,12 +75,12 @@ class Api(httpx2.Client):
     def until(self, session: str, *states: str) -> dict[str, Any]:
         """Wait until a session that has a reading is in one of these states, at rest where none is named.
 
-        One that no server has taken yet waits too, but is not at rest: on a busy machine one may take it late.
+        One that no server has taken yet is shown as waiting, and left out: on a busy machine one may take it late.
         """
         wanted = states or ("idle", "waiting")
         for _ in patiently():
             found = self.state(session)
-            is_taken = states or found["standing"]["kind"] != "worker"
+            is_taken = found["standing"]["kind"] != "worker"
             if found["state"] in wanted and found["status"] is not None and is_taken:
                 return found
         raise AssertionError(f"{session} never became {wanted}: {found}")

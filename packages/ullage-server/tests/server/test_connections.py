@@ -64,12 +64,17 @@ def test_a_head_that_comes_drop_by_drop_is_ended_all_the_same(hasty: Local) -> N
 
 @pytest.mark.parametrize("framing", ["Content-Length: 500", "Transfer-Encoding: chunked"])
 def test_a_body_that_never_ends_is_ended(
-    hasty: Local, framing: str, caplog: pytest.LogCaptureFixture
+    local: Local,
+    framing: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     head = request(JSON, framing, method="POST")
-    answer = exchange(hasty.url, head + b"5\r\n{")
+    with monkeypatch.context() as patched:
+        patched.setattr(local.server.config.http, "time_limits", HASTY)
+        answer = exchange(local.url, head + b"5\r\n{")
     assert answer.status in (400, 408)
-    assert hasty.api.get("/healthz").status_code == 200
+    assert local.api.get("/healthz").status_code == 200
     assert "Traceback" not in caplog.text
 
 
@@ -87,10 +92,13 @@ def test_a_body_behind_an_answer_is_not_waited_for_either(hasty: Local) -> None:
                 break
 
 
-def test_the_second_request_of_a_connection_has_a_limit_too(hasty: Local) -> None:
-    with closing(connected(hasty.url)) as connection:
+def test_the_second_request_of_a_connection_has_a_limit_too(
+    local: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(connected(local.url)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in connection.recv(65_536)
+        monkeypatch.setattr(local.server.config.http, "time_limits", HASTY)
         connection.sendall(b"GET /healthz HT")
         assert read_to_end(connection).status == 408
 
@@ -99,14 +107,19 @@ def test_the_second_request_of_a_connection_has_a_limit_too(hasty: Local) -> Non
 def test_a_client_that_reads_nothing_is_let_go(provider: str, tmp_path: Path) -> None:
     limits = TimeLimits(unread_s=0.6)
     with serving(provider, tmp_path / "s.db", limits=limits) as server:
-        name = server.api.session("unread")
+        settings = {"auto": False, "window": 100_000_000}
+        name = server.api.session("unread", settings=settings)
         for number in range(4):
             server.api.say(name, "x" * 900_000, id=f"m{number}")
         server.api.until(name)
         with closing(connected(server.url)) as connection:
             connection.sendall(request(target=f"/v1/sessions/{name}/export"))
             connection.recv(1, socket.MSG_PEEK)
-            time.sleep(3)  # the answer is larger than what the system holds for a reader
+            for _ in (
+                patiently()
+            ):  # the answer is larger than what the system holds for a reader
+                if len(server.server.server_state.connections) == 1:
+                    break
             text = read_to_end(connection).text
         whole = server.api.get(f"/v1/sessions/{name}/export").content
     assert len(text) < len(whole)
@@ -273,8 +286,10 @@ def test_connections_that_rest_make_room_for_new_requests(
         for _ in range(60):
             resting = stack.enter_context(closing(connected(server.url)))
             resting.sendall(request(JSON, "Content-Length: 100", method="POST"))
-        time.sleep(1)
         with server.api() as api:
+            for _ in patiently():
+                if api.get("/v1/sessions").status_code == 200:
+                    break
             answers = [api.get("/v1/sessions").status_code for _ in range(5)]
         assert answers == [200] * 5
 

@@ -160,7 +160,7 @@ def test_a_file_has_its_name_and_one_the_model_can_t_take_is_refused(api: Api) -
 def test_what_waits_can_be_seen_changed_and_taken_out(tmp_path: Path) -> None:
     with (
         running(
-            script({"text": "Slowly, word after word. " * 60}, delay_s=0.02)
+            script({"text": "Slowly, word after word. " * 4_000}, delay_s=0.02)
         ) as simulator,
         serving(simulator.url("anthropic"), tmp_path / "s.db") as server,
     ):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.server.served import Api, Local, serving
+from tests.server.served import WAIT_S, Api, Local, serving
 from ullage.cli import main
 from ullage.errors import CommandRefused
 from ullage.store.records import FileRecords
@@ -109,9 +109,9 @@ def test_a_revoked_link_ends_what_follows_it(linked: Linked) -> None:
 
     thread = threading.Thread(target=follow)
     thread.start()
-    assert is_there.wait(30)
+    assert is_there.wait(WAIT_S)
     linked.links.revoke(made["name"])
-    thread.join(30)
+    thread.join(WAIT_S)
     assert ended
     with client(linked.server, made["token"]) as api:
         assert api.get("/v1/sessions/shown").status_code == 401

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from tests.server.served import WAIT_S
 from ullage.errors import SettingError
 from ullage.events import ApprovalAsked, ApprovalGiven, TurnEnded, TurnStarted
 from ullage.store.memory import MemoryStore
@@ -165,7 +166,7 @@ async def test_a_notice_that_can_not_be_made_ends_no_others(
     for name in ("s", "t"):
         await store.create(name, [TurnEnded(turn="t", reason="failed")])
         await asyncio.sleep(0.01)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         await sent.wait()
     await stop(telling)
 

@@ -25,6 +25,14 @@ def client(server: Server) -> openai.OpenAI:
     return openai.OpenAI(base_url=server.url("openai"), api_key="any", max_retries=0)
 
 
+@pytest.fixture
+def slow_client() -> Iterator[openai.OpenAI]:
+    """One whose answers last for longer than a test."""
+    told: Any = {"server": {"delay_s": 0.5}, "answers": [{"text": STORY * 10}]}
+    with running(read(told), wires=["openai"]) as slow:
+        yield openai.OpenAI(base_url=slow.url("openai"), api_key="any", max_retries=0)
+
+
 def begun(client: openai.OpenAI, **more: Any) -> Any:
     return client.responses.create(
         model="gpt-4.1", input="Tell me.", background=True, **more
@@ -56,8 +64,9 @@ def test_a_stream_that_was_left_goes_on_behind_any_event(client: openai.OpenAI) 
 
 
 def test_a_cancel_ends_it_and_a_second_one_changes_nothing(
-    client: openai.OpenAI,
+    slow_client: openai.OpenAI,
 ) -> None:
+    client = slow_client
     made = begun(client, stream=True)
     identity = next(iter(made)).response.id
     assert client.responses.cancel(identity).status == "cancelled"

@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import sys
 import time
 
@@ -116,9 +117,11 @@ def test_what_takes_long_is_named_and_then_cleared(monkeypatch: MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(module, "PATIENCE_S", 0.001)
     with progress("Reading session.jsonl"):
-        while "Reading session.jsonl ... 0 s" not in terminal.getvalue():
+        while not terminal.getvalue().endswith(" s"):
             time.sleep(0.001)
-    assert terminal.getvalue().endswith(" " * len("Reading session.jsonl ... 0 s") + "\r")
+    shown, cleared = terminal.getvalue().rsplit("\r", 2)[0:2]
+    assert re.fullmatch(r"(\rReading session\.jsonl \.\.\. \d+ s)+", shown)
+    assert cleared == " " * len(shown.rpartition("\r")[2])
 
 
 def test_an_error_inside_still_clears_the_line(monkeypatch: MonkeyPatch) -> None:

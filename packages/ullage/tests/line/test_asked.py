@@ -88,6 +88,6 @@ def test_a_status_line_that_is_ended_ends_the_command(log: Path, tmp_path: Path)
     asking.send_signal(signal.SIGTERM)
     assert asking.wait() == 1
     with pytest.raises(ProcessLookupError):
-        for _ in range(100):  # init takes up what it was left
+        for _ in range(1_200):  # init takes up what it was left
             os.kill(number, 0)
             time.sleep(0.05)

@@ -200,7 +200,7 @@ def test_an_error_reaches_the_program_as_it_came(server: Server) -> None:
 
 def test_a_timeout_is_a_call_that_failed() -> None:
     followed = Followed()
-    fault = Fault("hang", request=1, at=0, seconds=5)
+    fault = Fault("hang", request=1, at=0, seconds=60)
     with running(failing(fault), seed=15) as server:
         client = attach(openai_client(server, timeout=0.3), followed.meter)
         with pytest.raises(openai.APITimeoutError):
@@ -263,7 +263,7 @@ def test_a_stream_that_is_left_ends_when_its_conversation_goes_on() -> None:
 
 def test_a_cancelled_task_is_a_cancelled_call() -> None:
     followed = Followed()
-    fault = Fault("hang", request=1, at=0, seconds=5)
+    fault = Fault("hang", request=1, at=0, seconds=60)
 
     async def cancelled(server: Server) -> None:
         client = attach(openai_async(server), followed.meter)

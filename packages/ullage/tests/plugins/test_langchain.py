@@ -219,7 +219,7 @@ async def test_a_left_stream_is_a_cancelled_call_and_the_next_turn_goes_well() -
 
 async def test_a_cancelled_task_is_a_cancelled_call() -> None:
     middleware = UllageMiddleware(window=WINDOW)
-    fault = {"kind": "hang", "request": 1, "seconds": 20}
+    fault = {"kind": "hang", "request": 1, "seconds": 60}
     with cellar(faults=[fault]) as server:
         which = agent(chat(server), middleware)
         task = asyncio.create_task(turns(which, 1))

@@ -159,7 +159,7 @@ async def test_what_many_send_through_two_adapters_is_stored_once_and_followed_i
             await store.send("s", said(f"m{number}-{each}"), "follow_up")
             await store.command("s", [CancelAsked()])
 
-    async with asyncio.timeout(30), background(follow()) as following:
+    async with asyncio.timeout(60), background(follow()) as following:
         await asyncio.gather(*(send(number) for number in range(8)))
         await following
     assert seen == list(range(1, 81))

@@ -21,6 +21,8 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     then: Literal["end", "cut", "hang"] = "end"
     before_s: float = 0.0
+    together: int = 1
+    """So many requests are awaited before they are answered."""
 
 
 @dataclass
@@ -87,6 +89,9 @@ class LocalServer:
         at_path = self.at.get(path, scripted)
         reply = at_path if isinstance(at_path, Reply) else at_path(asked)
         self.asked.append(asked)
+        batch = -(-len(self.asked) // reply.together) * reply.together
+        while len(self.asked) < batch:
+            await asyncio.sleep(0.01)
         if reply.before_s and await self._left(reader, reply.before_s):
             return False
         said = {

@@ -68,7 +68,7 @@ async def test_certificates_are_loaded_beside_the_loop(
 
 
 async def test_requests_that_begin_together_leave_connections_to_later_ones() -> None:
-    async with serving(Reply(chat("a"), before_s=0.1)) as server, Client() as client:
+    async with serving(Reply(chat("a"), together=5)) as server, Client() as client:
 
         async def call() -> None:
             async with client.send(post(server.endpoint())) as incoming:
@@ -79,7 +79,10 @@ async def test_requests_that_begin_together_leave_connections_to_later_ones() ->
         assert server.connections == 5
 
 
-async def test_an_answer_left_unread_after_its_end_is_drained() -> None:
+async def test_an_answer_left_unread_after_its_end_is_drained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ullage.wire.client.DRAIN_S", 60.0)
     async with serving(Reply(chat("a"))) as server, Client() as client:
         for _ in range(2):
             async with client.send(post(server.endpoint())) as incoming:

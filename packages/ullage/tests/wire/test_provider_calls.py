@@ -111,10 +111,10 @@ def test_silence_ends_the_call() -> None:
         yield "Hel"
         await asyncio.sleep(60)
 
-    soon = Timeouts(first_byte_s=0.01, between_s=0.01)
     with pytest.raises(NoAnswer):
-        asked(silent, timeouts=soon)
-    assert isinstance(asked(stuck, timeouts=soon).error, Unreachable)
+        asked(silent, timeouts=Timeouts(first_byte_s=0.01))
+    cut = asked(stuck, timeouts=Timeouts(between_s=0.01))
+    assert isinstance(cut.error, Unreachable)
 
 
 def test_an_answer_that_takes_too_long_is_stopped() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import ClassVar
 
@@ -87,10 +88,9 @@ async def test_levels_go_down_and_up_and_remember_where_they_were(tmp_path: Path
             screen = ContextScreen(talk.acting, UNICODE)
             await app.push_screen(screen)
             lister = screen.query_one(Lister)
-            for _ in range(100):
-                await pilot.pause(0.05)
-                if lister.target:
-                    break
+            async with asyncio.timeout(60):
+                while not lister.target:
+                    await pilot.pause(0.05)
             messages = lister.target
             await pilot.press("enter", "s", "down")
             second = lister.target

@@ -49,7 +49,7 @@ def test_a_page_follows_steers_cancels_and_approves_at_another_server_and_outliv
             *options,
             database=database,
             ULLAGE_MACHINE="a",
-            ULLAGE_LEASE_TTL_S="1",
+            ULLAGE_LEASE_TTL_S="5",
         )
         other = process(
             url,
@@ -57,7 +57,7 @@ def test_a_page_follows_steers_cancels_and_approves_at_another_server_and_outliv
             *options,
             database=database,
             ULLAGE_MACHINE="b",
-            ULLAGE_LEASE_TTL_S="1",
+            ULLAGE_LEASE_TTL_S="5",
         )
         with first as driving, other as watched:
             with driving.api() as api:

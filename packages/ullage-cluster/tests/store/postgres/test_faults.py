@@ -114,11 +114,13 @@ async def test_a_crash_amid_an_answer_leaves_no_hole_for_its_followers() -> None
     call = [CallStarted(call="c")]
     (begun,) = await stores[0].append(lease, call, after=0, durable=True)
     lost = 0
+    has_stored = asyncio.Event()
 
     async def store_pieces(lease: Lease, pieces: Sequence[DraftPiece], **how: Any) -> int:
         nonlocal lost
         stored = await stores[0].draft(lease, pieces, **how)
         lost += max(0, pieces[0].offset - stored)
+        has_stored.set()
         return stored
 
     async def follow(store: PostgresStore, leaves: bool) -> list[Event | DraftPiece]:
@@ -142,7 +144,8 @@ async def test_a_crash_amid_an_answer_leaves_no_hole_for_its_followers() -> None
     pieces = 0
     async with drafting(seam, lease, "c", after=1, at=begun.at, flush_s=0.01) as draft:
         for crashes in range(1, CRASHES + 1):
-            restarting = asyncio.create_task(_crash(server))
+            has_stored.clear()
+            restarting = asyncio.create_task(_crash(server, has_stored))
             while not restarting.done():
                 draft.put(TextDelta("p", str(pieces)))
                 pieces += 1
@@ -163,7 +166,8 @@ async def test_a_crash_amid_an_answer_leaves_no_hole_for_its_followers() -> None
     server.remove()
 
 
-async def _crash(server: PostgresServer) -> None:
+async def _crash(server: PostgresServer, has_stored: asyncio.Event) -> None:
+    await has_stored.wait()  # what is not durable yet
     await asyncio.sleep(0.2)
     await asyncio.to_thread(server.stop, "immediate")
     await asyncio.to_thread(server.start)

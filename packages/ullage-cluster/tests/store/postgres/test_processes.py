@@ -15,9 +15,9 @@ from ullage.errors import SessionBusy
 from ullage.loop_thread import LoopThread
 from ullage.store.leases import new_owner, this_process
 from ullage.store.store import ASKED_S
-from ullage.tasks import background
+from ullage_cluster.postgres import news
 from ullage_cluster.postgres.connecting import PgConnection, lock_of
-from ullage_cluster.postgres.news import ENDED_S, STEADY_S
+from ullage_cluster.postgres.news import STEADY_S, News
 from ullage_cluster.postgres.store import PostgresStore
 
 ELSEWHERE = "elsewhere-1234abcd:17:1"
@@ -28,9 +28,10 @@ DRIVER = f"{ELSEWHERE}:ff"
 LOCK = "SELECT pg_advisory_lock_shared($1)"
 
 END_LISTENING = """
-SELECT count(pg_terminate_backend(pid)) FROM pg_locks
+SELECT count(*) FILTER (WHERE pg_terminate_backend(pid, 60000)) FROM pg_locks
 WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
+"""Returns once they have ended, and hold no lock."""
 
 
 @pytest.fixture(scope="module")
@@ -90,24 +91,35 @@ async def test_sessions_of_a_process_that_ended_elsewhere_are_taken_before_their
 
 
 async def test_a_process_that_is_soon_connected_again_keeps_its_sessions(
-    store: PostgresStore, settled_url: str
+    store: PostgresStore, settled_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await other_process(settled_url)
     again = await asyncpg.connect(settled_url)
     await driven_elsewhere(store, "kept")
     await process.close()
-    async with background(store.unattended(10, ["kept"])) as looking:
-        await asyncio.sleep(ENDED_S / 6)
-        await again.execute(LOCK, lock_of(ELSEWHERE))
-        assert await looking == []
+    loop, free, found = asyncio.get_running_loop(), News._free, list[set[str]]()
+
+    async def connected_behind_the_first_look(
+        self: News, connection: PgConnection, processes: set[str]
+    ) -> set[str]:
+        found.append(await free(self, connection, processes))
+        if len(found) == 1:
+            locking = again.execute(LOCK, lock_of(ELSEWHERE))
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(locking, loop))
+        return found[-1]
+
+    monkeypatch.setattr(News, "_free", connected_behind_the_first_look)
+    assert await store.unattended(10, ["kept"]) == []
+    assert found == [{ELSEWHERE}, set()]
     with pytest.raises(SessionBusy):
         await store.acquire("kept", new_owner(), ttl_s=60)
     await again.close()
 
 
 async def test_after_a_restart_of_the_server_no_process_counts_as_ended_at_once(
-    database_url: str,
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(news, "STEADY_S", 3_600.0)
     store = PostgresStore(database_url)  # all connections are new, as after a restart
     await driven_elsewhere(store, "s")
     with pytest.raises(SessionBusy):

@@ -64,9 +64,11 @@ async def test_a_standing_that_changes_twice_while_it_is_folded_is_folded_again(
 async def test_steps_of_a_turn_change_no_index_of_their_session(
     database_url: str,
 ) -> None:
-    store = PostgresStore(database_url)
-    await store.create("s")
+    creating = PostgresStore(database_url)
+    await creating.create("s")
+    await creating.close()
     before = await updates(database_url)
+    store = PostgresStore(database_url)
     lease = await store.acquire("s", "one", ttl_s=600)
     await store.send("s", said("m"), "steer")
     written = await store.append(lease, [TurnStarted(turn="t")], after=1)
@@ -86,10 +88,20 @@ async def test_steps_of_a_turn_change_no_index_of_their_session(
     assert (made, moved) == (9, 1), "the message alone moves it in lists"
 
 
+END_ALL = """
+SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+WHERE application_name = 'ullage' AND datname = current_database()
+"""
+
+
 async def updates(url: str) -> tuple[int, int]:
-    """How often rows of sessions were updated, and how often an index with them."""
+    """How often rows of sessions were updated, and how often an index with them.
+
+    PostgreSQL counts the last ones of a connection when that has ended.
+    """
     connection = await asyncpg.connect(url)
     try:
+        await connection.execute(END_ALL)
         row = await connection.fetchrow(
             "SELECT n_tup_upd, n_tup_upd - n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'sessions'"
         )

@@ -47,7 +47,7 @@ class WrappedClient(NamedTuple):
 NOT_STARTED: Final = 127
 """What a shell says of a program that is not there."""
 
-ANSWERS_IN_S: Final = 2
+ANSWERS_IN_S: Final = 10
 
 
 def wrap(options: argparse.Namespace) -> int:

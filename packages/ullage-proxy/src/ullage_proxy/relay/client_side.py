@@ -23,7 +23,7 @@ from ullage_proxy.relay.upstream_side import CannotConnect, UpstreamConnection
 WAITING_AT_MOST: Final = 64 * 1024
 """Bytes of a client that wait for an upstream. Beyond that, nothing more is read from the client."""
 
-LINGER_S: Final = 2.0
+LINGER_S: Final = 10.0
 """How long a client may go on sending after it was refused. Closing at once could lose the answer (RFC 9112, 9.6)."""
 
 WAITS_AT_MOST_S: Final = 60.0

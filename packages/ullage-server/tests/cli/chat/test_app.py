@@ -23,7 +23,7 @@ from ullage_agent.chat.panels import Panel
 
 LONG = {
     "when": {"contains": "story", "after": "user"},
-    "text": "Once upon a time. " * 200,
+    "text": "Once upon a time. " * 4_000,
 }
 CALLS = {
     "when": {"contains": "write", "after": "user"},
@@ -248,7 +248,10 @@ async def test_resume_new_and_fork_change_what_is_looked_at(tmp_path: Path) -> N
         await shown.until(lambda: "copied from test" in shown.notices)
 
 
-async def test_ctrl_c_clears_the_input_and_leaves_when_repeated(tmp_path: Path) -> None:
+async def test_ctrl_c_clears_the_input_and_leaves_when_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ullage_agent.chat.app.LEAVE_WITHIN_S", 60.0)
     async with showing(tmp_path) as shown:
         shown.app.prompt.put("half a thought")
         await shown.pilot.press("ctrl+c")

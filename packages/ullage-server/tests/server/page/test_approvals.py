@@ -36,12 +36,8 @@ def calls(word: str, text: str) -> dict[str, object]:
 
 
 IS_AT_END = "box => box.scrollTop + box.clientHeight >= box.scrollHeight - 1"
-SCROLLED = """async (box, before) => {
-  const frame = () => new Promise(requestAnimationFrame);
-  while (box.scrollTop === before) await frame();
-  for (let at = before; at !== box.scrollTop; await frame()) at = box.scrollTop;
-}"""
-"""Waits until a box has moved and stands still: the page must see every part of it, and two pages at once are a gap."""
+SCROLLS = "box => { window.still = new Promise((done) => (box.onscrollend = done)); }"
+"""The page must see every part of a box, and two pages at once are a gap: each is waited for."""
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +74,9 @@ def test_a_long_call_is_allowed_once_it_was_read(local: Local, open_page: Open) 
     whole.evaluate("box => box.scrollTo(0, 0)")
     whole.focus()
     while not whole.evaluate(IS_AT_END):
-        before = whole.evaluate("box => box.scrollTop")
+        whole.evaluate(SCROLLS)
         whole.press("PageDown")
-        whole.evaluate(SCROLLED, before)
+        screen.page.evaluate("window.still.then(() => null)")
     expect(allow).to_be_enabled()
     allow.click()
     expect(allow).to_be_hidden()

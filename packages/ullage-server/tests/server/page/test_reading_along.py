@@ -109,6 +109,7 @@ def test_few_stops_lie_before_the_message_box(local: Local, open_page: Open) -> 
 
 def test_messages_and_sessions_are_reached_by_keys(local: Local, open_page: Open) -> None:
     screen = open_page(local.url, "told")
+    expect(screen.answers()).to_have_count(TURNS)
     screen.press("k")
     newest = screen.find("article").last
     expect(newest).to_be_focused()

@@ -19,12 +19,12 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
 }
 STILL = """async () => {
-  const frame = () => new Promise(requestAnimationFrame);
+  const later = () => new Promise((done) => setTimeout(done, 200));
   const boxes = [...document.querySelectorAll("#session-list, #conversation, .call-whole")];
   const tops = () => boxes.map((box) => box.scrollTop).join();
-  for (let before = ""; before !== tops(); await frame()) {
+  for (let before = ""; before !== tops(); ) {
     before = tops();
-    await frame();
+    await later();
   }
 }"""
 """Waits until nothing scrolls: the page must see every part of a call, and two swipes at once are a gap."""

@@ -55,6 +55,8 @@ class Cable:
                 continue
             server = socket.create_connection(self._server)
             self._ends |= {client, server}
+            if not self._is_whole:  # cut since it was looked at
+                self.cut()
             for source, target in ((client, server), (server, client)):
                 threading.Thread(
                     target=self._pass_on, args=(source, target), daemon=True

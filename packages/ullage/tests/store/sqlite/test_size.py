@@ -1,6 +1,8 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.store.sessions import content_bytes, step
 from ullage.events import DraftPiece
 from ullage.store.sqlite.store import SqliteStore
@@ -8,6 +10,7 @@ from ullage.store.sqlite.store import SqliteStore
 STEPS = 10_000
 
 
+@pytest.mark.timeout(1_800)
 async def test_ten_thousand_steps_take_a_fifth_more_at_most(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     chance, content, after = random.Random(1), 0, 0
