@@ -9,7 +9,8 @@ from ullage.advice.history import WindowHistory
 from ullage.advice.lives import CallRow
 from ullage.advice.policy import NAMED_CALLS
 from ullage.advice.savings import TokenSaving
-from ullage.advice.suggestion import AdviceInput, Suggestion, plural
+from ullage.advice.suggestion import AdviceInput, Suggestion
+from ullage.display.text import counted
 
 _CHANGES: Final = "change it only between tasks, right after a compaction"
 _NOTHING: Final = "nothing is known to help: a provider may drop its cache early"
@@ -65,7 +66,7 @@ def _suggestion(given: AdviceInput, kind: CauseKind, rows: list[CallRow]) -> Sug
     first = causes[0]
     return Suggestion(
         kind="cache",
-        title=f"{plural(len(rows), 'call')} paid for the prompt again: {first.words}",
+        title=f"{counted(len(rows), 'call')} paid for the prompt again: {first.words}",
         text=f"call {numbers}",
         quote=first.quote,
         how=given.remedy("cache") if kind == "pause" else _REMEDIES.get(kind, _STEADY),

@@ -112,7 +112,7 @@ _KINDS: Final[dict[Callable[[ItemLife], bool], tuple[SuggestionKind, ...]]] = {
 def _items(history: WindowHistory, belongs: Callable[[ItemLife], bool]) -> list[ItemLife]:
     """Those of the next request; of results also those that have left."""
     found = filter(belongs, history.items)
-    has_left = belongs in (is_output, is_mcp_result)
+    has_left = _KINDS[belongs][0] in LONG
     return [item for item in found if item.last_call is None or has_left]
 
 

@@ -11,6 +11,7 @@ from ullage.advice.history import WindowHistory
 from ullage.advice.lives import ItemLife
 from ullage.advice.policy import LONGEST_NAME
 from ullage.advice.savings import SavedShare, SessionCosts, TokenSaving
+from ullage.display.text import shortened
 from ullage.events import Event
 from ullage_programs.advice import Remedied, remedy_of
 
@@ -99,16 +100,7 @@ class AdviceInput(NamedTuple):
         return ", ".join(names)
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """``1 result``, ``3 results``."""
-    if count == 1:
-        return f"1 {one}"
-    return f"{count:,} {many or one + 's'}"
-
-
 def name_of(item: ItemLife) -> str:
     """What an item is called: its label, or what is left of it where content is not shown."""
     name = item.label or item.tool or item.category
-    if len(name) > LONGEST_NAME:
-        name = name[: LONGEST_NAME - 1].rstrip() + "…"
-    return name
+    return shortened(name, LONGEST_NAME)

@@ -20,9 +20,9 @@ from ullage.advice.suggestion import (
     Suggestion,
     SuggestionKind,
     name_of,
-    plural,
 )
 from ullage.advice.tool_calls import server_of
+from ullage.display.text import counted
 from ullage.events import (
     CompactionCommitted,
     Event,
@@ -82,13 +82,13 @@ def unused_tools(given: AdviceInput) -> list[Suggestion]:
             others += shares
             continue
         calls = max(given.costs.calls_of(given.item(each.place)) for each in shares)
-        tools = plural(len(shares), "tool")
+        tools = counted(len(shares), "tool")
         title = f"MCP server {server} was never called"
-        text = f"{tools} in each of {plural(calls, 'request')}"
+        text = f"{tools} in each of {counted(calls, 'request')}"
         how = given.remedy("server", server)
         found.append(given.without(shares, "unused_server", title, text, how))
     if others:
-        title = f"{plural(len(others), 'tool was', 'tools were')} never called"
+        title = f"{counted(len(others), 'tool was', 'tools were')} never called"
         text = given.largest_names(others)
         how = given.remedy("tools")
         found.append(given.without(others, "unused_tools", title, text, how))
@@ -150,7 +150,7 @@ def long_outputs(given: AdviceInput) -> list[Suggestion]:
                 share = item.oversize or 1 - ENOUGH_OUTPUT / item.tokens
                 shares.append(SavedShare(place, share))
         if shares:
-            title = f"{plural(len(shares), one)} with {long}"
+            title = f"{counted(len(shares), one)} with {long}"
             text = f"what {enough} saves: {given.largest_names(shares)}"
             how = given.remedy(remedied)
             found.append(given.without(shares, kind, title, text, how))
