@@ -192,6 +192,7 @@ async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     await host.store.about(name)
     await host.forget(name)
     await host.store.delete(name)
+    await host.forget(name)  # as a request between the two opened it
 
 
 @post(

@@ -1,5 +1,6 @@
 """Saying something over HTTP, and what waits."""
 
+import asyncio
 import base64
 import struct
 import zlib
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.served import Api, script, serving
+from tests.server.served import WAIT_S, Api, Local, script, serving
 from ullage_server.api_types import NewMessage
 from ullage_server.conversation import IdempotencyKeys, UnusableMessage
 from ullage_server.live_types import REMEMBERED
@@ -231,3 +232,21 @@ def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
     body = {"instructions": "x" * 1_100_000}
     answer = api.post(f"/v1/sessions/{session}/compact", json=body)
     assert (answer.status_code, answer.json()["title"]) == (413, "Content Too Large")
+
+
+def test_a_session_that_is_looked_at_while_it_is_deleted_is_gone(
+    local: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/v1/sessions/{local.api.session('deleted')}"
+    delete = local.store.delete
+
+    async def looked_at_before(session: str) -> None:
+        with Api(base_url=local.url, timeout=WAIT_S) as other:
+            found = await asyncio.to_thread(other.get, f"{path}/context")
+        assert found.status_code == 200
+        await delete(session)
+
+    monkeypatch.setattr(local.store, "delete", looked_at_before)
+    assert local.api.delete(path).status_code == 204
+    assert local.api.get("/healthz").json()["open_sessions"] == 0
+    assert local.api.get(f"{path}/context").status_code == 404
