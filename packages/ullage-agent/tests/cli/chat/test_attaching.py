@@ -7,6 +7,7 @@ import pytest
 
 from ullage.errors import InputError
 from ullage.messages import ImagePart, Message, TextPart
+from ullage_agent.chat import attaching
 from ullage_agent.chat.attaching import (
     AttachedFiles,
     attachable,
@@ -14,6 +15,12 @@ from ullage_agent.chat.attaching import (
     paths_of,
 )
 from ullage_agent.runtime.message_input import NamedFile
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine needs more than a user's five seconds to start a program and read 50 MB from it."""
+    monkeypatch.setattr(attaching, "CLIPBOARD_S", 60.0)
 
 
 @pytest.fixture
