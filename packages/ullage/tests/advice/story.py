@@ -75,7 +75,8 @@ class Story:
             id=f"{call}.call", call_id=call_id, name=name, arguments=arguments
         )
         self._add(Message(id=f"{call}.a", role="assistant", parts=(asked,), call=call))
-        content = (TextPart(id=f"{call_id}.text", text=result), *pictures)
+        written = TextPart(id=f"{call_id}.text", text=result)
+        content: tuple[TextPart | ImagePart, ...] = (written, *pictures)
         part = ToolResultPart(
             id=f"{call_id}.result", call_id=call_id, name=name, content=content
         )
