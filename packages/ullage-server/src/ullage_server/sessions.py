@@ -188,11 +188,7 @@ async def get_session(request: AnyRequest, host: TheHost, opened: Opened) -> Ses
 )
 async def delete_session(host: TheHost, session: FromPath[str]) -> None:
     """Refused while another process drives it. Its work in this process is stopped first."""
-    name = unescaped(session)
-    await host.store.about(name)
-    await host.forget(name)
-    await host.store.delete(name)
-    await host.forget(name)  # as a request between the two opened it
+    await host.delete(unescaped(session))
 
 
 @post(

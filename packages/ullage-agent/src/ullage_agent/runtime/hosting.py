@@ -485,10 +485,15 @@ class TenantHost:
         await self.store.own(session)
         return await self._host.look(session)
 
-    async def forget(self, session: str) -> None:
-        """See ``Host.forget``. Raises ``SessionNotFound`` for another tenant's session."""
+    async def delete(self, session: str) -> None:
+        """Delete a session, whose work in this process is stopped first.
+
+        Raises ``SessionNotFound`` for another tenant's, ``SessionBusy`` while another process drives it.
+        """
         await self.store.own(session)
         await self._host.forget(session)
+        await self.store.delete(session)
+        await self._host.forget(session)  # a request between the two opened it
 
     @property
     def place(self) -> str:
