@@ -155,7 +155,10 @@ def test_what_compose_describes_outlives_its_parts(tmp_path: Path) -> None:
         deployed(tmp_path, simulator.url("anthropic")) as here,
     ):
         with httpx2.Client(http2=True, verify=False) as client:
-            page = client.get(here.tls)
+            for _ in patiently():  # until the balancer has found the servers ready
+                page = client.get(here.tls)
+                if page.status_code != 503:
+                    break
             assert (page.status_code, page.http_version) == (200, "HTTP/2")
 
         with streaming(simulator, here, "worker-killed-") as names:

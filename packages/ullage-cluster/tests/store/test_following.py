@@ -21,7 +21,7 @@ from ullage.events import (
     MessageAdded,
     TurnStarted,
 )
-from ullage.store.changes import Change, Subscription
+from ullage.store.changes import MOST_HELD, Change, Subscription
 from ullage.store.drafts import DraftRow
 from ullage.store.following import (
     FIRST_READ,
@@ -535,3 +535,30 @@ async def test_rows_that_have_the_numbers_of_lost_ones_are_read_before_an_event(
     seen = [each async for each in follower._look(look)]
     assert [each.offset for each in seen if isinstance(each, DraftPiece)] == [1, 2]
     assert seen[-1] == end
+
+
+async def test_pieces_that_were_too_many_to_hold_are_read_before_a_later_event() -> None:
+    news = Subscription("s")
+    pieces = [
+        DraftPiece("c", offset, "text", "p", "x") for offset in range(MOST_HELD + 1)
+    ]
+    end = TurnStarted(turn=ENDS, seq=2, at=2.0)
+
+    @asynccontextmanager
+    async def watch() -> AsyncIterator[Subscription]:
+        yield news
+
+    async def look() -> FoundEvents:
+        if looks:
+            rows = [DraftRow(1, 1, tuple(pieces))]
+            return FoundEvents([end], rows, True, float(follower.seq))
+        looks.append(1)
+        for piece in pieces:
+            news.hear(Change("s", 1, (piece,)))
+        news.hear(Change("s", 2, (end,)))
+        return FoundEvents([], [], True, 1.0)
+
+    looks: list[int] = []
+    follower = Follower("s", 1, at=1.0)
+    following = follower.follow(watch(), look)
+    assert [await anext(following) for _ in range(MOST_HELD + 2)] == [*pieces, end]

@@ -344,9 +344,9 @@ BEGIN
     END IF;
 END $$;
 
--- One head (what = 0), then the events behind `p_after` (1), then, when these are all, the drafts behind `p_row` (2), or
--- all of them where that row is gone: after a crash rows may have smaller numbers than lost ones. STABLE, so that all is
--- read of one moment.
+-- One head (what = 0), then the events behind `p_after` (1), then, when these are all, the drafts from `p_row` on (2), or
+-- all of them where that row is gone: after a crash rows may have the numbers of lost ones, and `p_row` other pieces.
+-- STABLE, so that all is read of one moment.
 CREATE FUNCTION look(p_session TEXT, p_after BIGINT, p_row BIGINT, p_limit BIGINT)
 RETURNS TABLE (what INT, number BIGINT, name TEXT, at DOUBLE PRECISION, first BIGINT, seq BIGINT, body BYTEA)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
@@ -359,7 +359,7 @@ BEGIN
         WHERE e.session = head.key AND e.seq > p_after ORDER BY e.seq LIMIT p_limit;
     IF head.seq - p_after < p_limit THEN
         RETURN QUERY SELECT 2, d.id, d.call, 0::float8, d.first, d.seq, d.body FROM drafts d
-            WHERE d.session = head.key AND d.id > coalesce((
+            WHERE d.session = head.key AND d.id >= coalesce((
                 SELECT last_read.id FROM drafts last_read WHERE last_read.session = head.key AND last_read.id = p_row
             ), 0) ORDER BY d.id;
     END IF;

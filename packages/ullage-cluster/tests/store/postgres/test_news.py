@@ -30,6 +30,10 @@ from ullage_cluster.postgres import news
 from ullage_cluster.postgres.news import CHANNEL, MOST_PIECES, News
 from ullage_cluster.postgres.store import PostgresStore
 
+CRASH = """WITH lost AS (DELETE FROM drafts RETURNING id)
+SELECT setval(pg_get_serial_sequence('drafts', 'id'), id, false) FROM lost"""
+"""As after one of the database that lost the last row and its number."""
+
 
 def forged(session: str, seq: int, *pieces: tuple[object, ...]) -> str:
     return json.dumps([session, seq, 10**30, pieces])
@@ -235,6 +239,22 @@ async def test_the_piece_of_another_call_is_not_taken_for_one_that_was_seen(
         await pair.writes.draft(lease, [piece("d", 0)])
     assert await pair.lost() == 1
     assert await pair.next() == piece("d", 0)
+
+
+async def test_a_row_that_has_the_number_of_a_lost_one_is_read_again(pair: Pair) -> None:
+    lease = await pair.writes.acquire("s", "driver", ttl_s=600)
+    with pair.losing():
+        await pair.writes.draft(lease, [piece("c", 0)])
+    assert await pair.lost() == 1
+    assert await pair.next() == piece("c", 0)
+    crashing = await asyncpg.connect(pair.url)
+    await crashing.execute(CRASH)
+    await crashing.close()
+    with pair.losing():
+        pieces = [piece("c", offset) for offset in range(3)]
+        await pair.writes.draft(lease, pieces)
+    turn = await pair.writes.append(lease, [TurnStarted(turn="t")], after=1)
+    assert [await pair.next() for _ in range(3)] == [*pieces[1:], *turn]
 
 
 async def test_an_event_and_an_end_of_which_nothing_told_are_found(pair: Pair) -> None:

@@ -70,6 +70,8 @@ class Follower:
         self.seq = after
         self.at = at
         self.row = 0
+        self._row_end: DraftPiece | None = None
+        """The last piece of that row: one that a crash lost may have left its number to another row."""
         self.limit = FIRST_READ
         """The most events that the next read may load."""
         self._offset = offset
@@ -135,6 +137,9 @@ class Follower:
                 yield each
             while True:
                 changes, told_to_look = news.take()
+                if told_to_look:  # first: what was not told of may belong before what was
+                    async for each in self._look(look):
+                        yield each
                 for change in changes:
                     fresh = self.hear(change)
                     while fresh is None:
@@ -142,9 +147,6 @@ class Follower:
                             yield each
                         fresh = self.hear(change, has_looked=True)
                     for each in fresh:
-                        yield each
-                if told_to_look:
-                    async for each in self._look(look):
                         yield each
                 await news.wait()
 
@@ -154,8 +156,7 @@ class Follower:
         is_all = False
         while not is_all:
             seen = await look()
-            rows = [row.pieces[0] for row in seen.drafts[:1] if self.row]
-            if any(first.offset > self._last_of(first.call) + 1 for first in rows):
+            if seen.drafts and self._lacks_before(seen.drafts[0]):
                 self.row = 0  # as above: rows before it have the numbers of lost ones
                 seen = await look()
             for each in self.read(seen):
@@ -171,8 +172,20 @@ class Follower:
                 self._had.clear()
             yield event
 
+    def _lacks_before(self, row: DraftRow) -> bool:
+        """Whether pieces are missing before those of the first row that was found."""
+        first = row.pieces[0]
+        is_behind = self.row > 0 and not self._has_read(row)
+        return is_behind and first.offset > self._last_of(first.call) + 1
+
+    def _has_read(self, row: DraftRow) -> bool:
+        return row.id == self.row and row.pieces[-1] == self._row_end
+
     def _row(self, row: DraftRow) -> Iterator[DraftPiece]:
-        self.row = max(self.row, row.id)
+        if self._has_read(row):
+            return
+        if row.id >= self.row:
+            self.row, self._row_end = row.id, row.pieces[-1]
         yield from self._pieces(row.pieces)
 
     def _pieces(self, stored: Iterable[Event | DraftPiece]) -> Iterator[DraftPiece]:
